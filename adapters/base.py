@@ -1,0 +1,188 @@
+"""What an adapter is: an object with `capabilities()` and `run(run)`, and the steps that `run` yields.
+
+An adapter says what happened. Identifiers, opening and closing of items, state patches, pending calls, usage totals,
+outcomes, versions and encoding are the server's. The whole of a small adapter:
+
+    class Hello:
+        def capabilities(self):
+            return AgentCapabilities()
+
+        async def run(self, run):
+            yield Text("Hello")
+
+An adapter object serves many runs at once: nothing of a run is kept on it.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from ag_ui.core import AgentCapabilities, BaseEvent, Interrupt, ResumeEntry, RunAgentInput
+
+
+class AdapterError(Exception):
+    """A failure of the run with a message that its user may read.
+
+    Any other exception is reported to the user without its text. `code` is stable and machine-readable.
+    """
+
+    def __init__(self, message: str, code: str = "agent_error") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+# ---- what a run yields ----------------------------------------------------------------------------
+# Plain classes with slots: one comes per token, and an event model costs ten times as much.
+
+
+class Text:
+    """A piece of an assistant message's text.
+
+    Without an `id` it continues the message of its owner, or begins one. `subagent` is the invocation that wrote it.
+    """
+
+    __slots__ = ("delta", "id", "subagent")
+
+    def __init__(self, delta: str, id: str | None = None, subagent: str | None = None) -> None:  # noqa: A002
+        self.delta = delta
+        self.id = id
+        self.subagent = subagent
+
+
+class Reasoning:
+    """A piece of the model's reasoning. Identified as `Text` is."""
+
+    __slots__ = ("delta", "id", "subagent")
+
+    def __init__(self, delta: str, id: str | None = None, subagent: str | None = None) -> None:  # noqa: A002
+        self.delta = delta
+        self.id = id
+        self.subagent = subagent
+
+
+class ToolCall:
+    """A tool call, or a piece of its arguments.
+
+    A `name` begins a call where its `id` names none that is open; a missing `id` is made up. Without either it
+    continues the last call of its owner. `parent` is the assistant message that holds the call, if not the current.
+    """
+
+    __slots__ = ("delta", "id", "name", "parent", "subagent")
+
+    def __init__(
+        self,
+        delta: str = "",
+        id: str | None = None,  # noqa: A002
+        name: str | None = None,
+        parent: str | None = None,
+        subagent: str | None = None,
+    ) -> None:
+        self.delta = delta
+        self.id = id
+        self.name = name
+        self.parent = parent
+        self.subagent = subagent
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one model call cost, in tokens. None means that the provider did not say.
+
+    `input_tokens` counts everything read, caches included; `output_tokens` everything written, reasoning included;
+    the other three are parts of them. Source: events/lifecycle#token-usage
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Success:
+    """The run completed. `result` is any value that JSON can hold."""
+
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The run asks for something from outside: at least one interrupt."""
+
+    interrupts: Sequence[Interrupt]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The run was stopped before it completed, by a person or by a limit. `reason` is for the reader of the log."""
+
+    reason: str
+
+
+Outcome: TypeAlias = Success | Interrupted | Cancelled
+"""How a run ended. An adapter yields at most one, at its end; none means success without a result."""
+
+Step: TypeAlias = Text | Reasoning | ToolCall | ModelUsage | Outcome | BaseEvent
+"""What an adapter yields.
+
+Of `ag_ui.core`'s events all but RUN_STARTED, RUN_FINISHED and RUN_ERROR: results of tools, STATE_SNAPSHOT with the
+whole state whenever it may have changed, steps, activities, subagents, MESSAGES_SNAPSHOT, CUSTOM, RAW. Start, content
+and end events and chunks of items are taken too; an end event closes what the adapter named.
+"""
+
+
+# ---- what a run is given --------------------------------------------------------------------------
+
+
+class Cancellation(Protocol):
+    """Tells whether the run is being stopped; `asyncio.Event` is one."""
+
+    def is_set(self) -> bool:
+        """Say whether the run is being stopped."""
+
+    async def wait(self) -> Any:
+        """Wait until it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """One run, as its adapter sees it."""
+
+    input: RunAgentInput
+    """The run input, without unknown material."""
+    cancelled: Cancellation
+    """The run's stop. The adapter's task is cancelled as well: only work outside of it has to look here."""
+    ids: Callable[[], str]
+    """A new identifier, unique in the thread, at each call."""
+    clock: Callable[[], datetime]
+    """The time now, aware of its zone."""
+    warn: Callable[[str], None]
+    """Tell the operator of something that was left out or repaired, in one sentence."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """The request's headers, names in lower case. They are the caller's claims, not facts."""
+
+    @property
+    def answers(self) -> dict[str, ResumeEntry]:
+        """The answers to resume with, by interrupt id; each interrupt is answered once."""
+        return {entry.interrupt_id: entry for entry in self.input.resume or ()}
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """An agent, ready to be served."""
+
+    def capabilities(self) -> AgentCapabilities:
+        """Declare what the agent does; what is declared holds."""
+
+    def run(self, run: RunContext) -> AsyncGenerator[Step, None]:
+        """Run once and yield what happens.
+
+        An asynchronous generator, so that it can be closed. It is entered, cancelled and left in one task.
+
+        Raises:
+            AdapterError: With a message that the user may read. Any other exception hides its text.
+        """

@@ -1,0 +1,376 @@
+"""An agent without a model that shows every kind of event on request: build a frontend against it.
+
+A word in the last user message chooses the scenario; `help` lists them. It is deterministic, needs no key and no
+network, and keeps nothing between runs: what it resumes, it reads from the run input.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.base import (
+    AdapterError,
+    Interrupted,
+    ModelUsage,
+    Reasoning,
+    RunContext,
+    Step,
+    Success,
+    Text,
+    ToolCall,
+)
+from adapters.messages import last_user_text
+from ag_ui.core import (
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
+    AgentCapabilities,
+    AssistantMessage,
+    CustomEvent,
+    DataSource,
+    HumanInTheLoopCapabilities,
+    IdentityCapabilities,
+    ImagePart,
+    Interrupt,
+    MessagesSnapshotEvent,
+    MultiAgentCapabilities,
+    RawEvent,
+    ReasoningCapabilities,
+    ReasoningEncryptedValueEvent,
+    ReasoningMessageEndEvent,
+    StateCapabilities,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+    SubagentFinishedEvent,
+    SubagentInfo,
+    SubagentStartedEvent,
+    TextPart,
+    Tool,
+    ToolCallResultEvent,
+    ToolMessage,
+    ToolsCapabilities,
+    TransportCapabilities,
+)
+
+Steps = AsyncGenerator[Step, None]
+
+TINY_PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+
+APPROVAL_SCHEMA = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "reason": {"type": "string"}},
+    "required": ["approved"],
+}
+
+WEATHER = Tool(
+    name="get_weather",
+    description="The weather of a city, always the same.",
+    parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+DELETE = Tool(
+    name="delete_file",
+    description="Deletes nothing, after asking.",
+    parameters={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What one word shows."""
+
+    shows: str
+    play: Callable[["Demo", RunContext], Steps]
+
+
+class Demo:
+    """The demo agent. `pace` is the pause between pieces of text, in seconds."""
+
+    def __init__(self, pace: float = 0.02) -> None:
+        self._pace = pace
+
+    def capabilities(self) -> AgentCapabilities:
+        """It does nearly everything, except thinking."""
+        return AgentCapabilities(
+            identity=IdentityCapabilities(name="demo", description="Shows every kind of event. Say help."),
+            transport=TransportCapabilities(streaming=True),
+            tools=ToolsCapabilities(supported=True, items=[WEATHER, DELETE], parallel_calls=True, client_provided=True),
+            state=StateCapabilities(snapshots=True, deltas=True),
+            multi_agent=MultiAgentCapabilities(
+                supported=True,
+                delegation=True,
+                subagents=[SubagentInfo(name="researcher", description="Finds one fact.")],
+            ),
+            reasoning=ReasoningCapabilities(supported=True, streaming=True, encrypted=True),
+            human_in_the_loop=HumanInTheLoopCapabilities(supported=True, approvals=True, interrupts=True),
+        )
+
+    async def run(self, run: RunContext) -> Steps:
+        """Play what the input asks for."""
+        async for step in self._play(run):
+            yield step
+        yield ModelUsage("demo", "script-1", input_tokens=len(last_user_text(run.input.messages)), output_tokens=7)
+
+    def _play(self, run: RunContext) -> Steps:
+        if _open_approvals(run) or run.input.resume:
+            return self._resume(run)
+        last = run.input.messages[-1] if run.input.messages else None
+        if isinstance(last, ToolMessage):
+            return self._answered(last)
+        words = re.findall(r"[a-z]+", last_user_text(run.input.messages).lower())
+        chosen = next((word for word in words if word in SCENARIOS), "help")
+        return SCENARIOS[chosen].play(self, run)
+
+    async def _say(self, text: str, **where: Any) -> Steps:
+        for piece in re.findall(r"\S+\s*|\s+", text):
+            await asyncio.sleep(self._pace)
+            yield Text(piece, **where)
+
+    # ---- scenarios ------------------------------------------------------------------------------
+
+    async def help(self, run: RunContext) -> Steps:  # noqa: ARG002 - every scenario is given its run
+        yield Text("Say one of these words:\n\n")
+        for word, scenario in SCENARIOS.items():
+            yield Text(f"- `{word}`: {scenario.shows}\n")
+
+    async def text(self, run: RunContext) -> Steps:  # noqa: ARG002
+        async for step in self._say("This is a plain answer: it arrives word by word, as a model writes. Ünïcode too: 🌍."):
+            yield step
+
+    async def reasoning(self, run: RunContext) -> Steps:
+        thought = run.ids()
+        for piece in ("The user wants ", "to see me think. ", "I pretend."):
+            await asyncio.sleep(self._pace)
+            yield Reasoning(piece, thought)
+        yield ReasoningEncryptedValueEvent(subtype="message", entity_id=thought, encrypted_value="b3BhcXVl")
+        yield ReasoningMessageEndEvent(message_id=thought)
+        async for step in self._say("I thought about it, and here is the answer."):
+            yield step
+
+    async def tool(self, run: RunContext) -> Steps:
+        call = run.ids()
+        async for step in self._say("Let me look. "):
+            yield step
+        for piece in ('{"city":', ' "Lis', 'bon"}'):
+            await asyncio.sleep(self._pace)
+            yield ToolCall(piece, call, WEATHER.name)
+        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content='{"sky": "clear", "celsius": 21}')
+        async for step in self._say("It is 21 degrees in Lisbon."):
+            yield step
+
+    async def parallel(self, run: RunContext) -> Steps:
+        first, second = run.ids(), run.ids()
+        for left, right in (('{"city":', '{"city":'), (' "Oslo"}', ' "Rome"}')):
+            yield ToolCall(left, first, WEATHER.name)
+            yield ToolCall(right, second, WEATHER.name)
+            await asyncio.sleep(self._pace)
+        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=second, content="sunny")
+        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=first, content="snow")
+        async for step in self._say("Snow in Oslo, sun in Rome."):
+            yield step
+
+    async def image(self, run: RunContext) -> Steps:
+        call = run.ids()
+        yield ToolCall('{"city": "Lisbon"}', call, WEATHER.name)
+        picture = ImagePart(source=DataSource(value=TINY_PNG, mime_type="image/png"))
+        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content=[TextPart(text="The sky:"), picture])
+        async for step in self._say("The result has a picture."):
+            yield step
+
+    async def frontend(self, run: RunContext) -> Steps:
+        if not run.input.tools:
+            yield Text("The run input advertises no tools; add one and say `frontend` again.")
+            return
+        tool = run.input.tools[0]
+        yield ToolCall(json.dumps(_example(tool.parameters)), name=tool.name)
+
+    async def approval(self, run: RunContext) -> Steps:
+        call = run.ids()
+        async for step in self._say("This needs your consent. "):
+            yield step
+        yield ToolCall('{"path": "/tmp/old"}', call, DELETE.name)
+        yield Interrupted([_approval(call)])
+
+    async def state(self, run: RunContext) -> Steps:
+        given = run.input.state if isinstance(run.input.state, dict) else {}
+        plan = {**given, "tasks": ["plan", "build", "test"], "done": []}
+        yield StateSnapshotEvent(snapshot=plan)
+        for task in plan["tasks"]:
+            await asyncio.sleep(self._pace)
+            plan["done"].append(task)
+            yield StateSnapshotEvent(snapshot=plan)
+        async for step in self._say("All tasks are done; look at the state."):
+            yield step
+
+    async def activity(self, run: RunContext) -> Steps:
+        activity = run.ids()
+        content = {"query": "AG-UI", "found": 0}
+        yield ActivitySnapshotEvent(message_id=activity, activity_type="web_search", content=content)
+        for found in (2, 5):
+            await asyncio.sleep(self._pace)
+            patch = [{"op": "replace", "path": "/found", "value": found}]
+            yield ActivityDeltaEvent.model_validate(
+                {"messageId": activity, "activityType": "web_search", "patch": patch},
+            )
+        async for step in self._say("I found five pages."):
+            yield step
+
+    async def subagent(self, run: RunContext) -> Steps:
+        researcher = run.ids()
+        yield SubagentStartedEvent(subagent_run_id=researcher, name="researcher", description="Finds one fact.")
+        yield StepStartedEvent(step_name="research", subagent_run_id=researcher)
+        async for step in self._say("The fact is 42.", subagent=researcher):
+            yield step
+        yield StepFinishedEvent(step_name="research", subagent_run_id=researcher)
+        yield SubagentFinishedEvent(subagent_run_id=researcher, result={"fact": 42})
+        async for step in self._say("My researcher says: 42."):
+            yield step
+
+    async def steps(self, run: RunContext) -> Steps:  # noqa: ARG002
+        yield StepStartedEvent(step_name="plan")
+        async for step in self._say("Planning. "):
+            yield step
+        yield StepStartedEvent(step_name="act")
+        yield StepFinishedEvent(step_name="plan")
+        async for step in self._say("Acting."):
+            yield step
+        yield StepFinishedEvent(step_name="act")
+
+    async def custom(self, run: RunContext) -> Steps:  # noqa: ARG002
+        yield CustomEvent(name="demo.celebrate", value={"confetti": True})
+        yield RawEvent(event={"provider": "demo", "kind": "heartbeat"}, source="demo")
+        async for step in self._say("I sent a custom event and a raw one."):
+            yield step
+
+    async def result(self, run: RunContext) -> Steps:  # noqa: ARG002
+        yield Text("The result is in RUN_FINISHED.")
+        yield Success({"answer": 42, "unit": "none"})
+
+    async def error(self, run: RunContext) -> Steps:  # noqa: ARG002
+        yield Text("This will not ")
+        raise AdapterError("The demo failed, as you asked.", code="demo_error")
+
+    async def crash(self, run: RunContext) -> Steps:  # noqa: ARG002
+        yield Text("This will not ")
+        raise RuntimeError("a secret that no reader sees: /etc/demo sk-0123")
+
+    async def slow(self, run: RunContext) -> Steps:  # noqa: ARG002
+        for count in range(1, 121):
+            yield Text(f"{count} ")
+            await asyncio.sleep(0.5)
+
+    # ---- continuing -----------------------------------------------------------------------------
+
+    async def _answered(self, answer: ToolMessage) -> Steps:
+        said = f"error: {answer.error}" if answer.error else answer.content
+        async for step in self._say(f"Your tool answered: {said}"):
+            yield step
+
+    async def _resume(self, run: RunContext) -> Steps:
+        """Act on the answers; a call without one is never run and never given up: the run asks for it again."""
+        approvals = _open_approvals(run)
+        for interrupt in run.answers.keys() - {_interrupt_id(call) for call in approvals}:
+            run.warn(f"resume entry for {interrupt!r}, which is not open, is left out")  # resume-unknown-ignored
+        unanswered = [call for call in approvals if _interrupt_id(call) not in run.answers]
+        for call in approvals:
+            entry = run.answers.get(_interrupt_id(call))
+            if entry is None:
+                continue
+            payload = entry.payload if entry.status == "resolved" and isinstance(entry.payload, dict) else {}
+            is_approved = payload.get("approved") is True  # resume-cancelled-not-performed
+            result = "deleted" if is_approved else f"not deleted: {payload.get('reason') or 'no consent'}"
+            yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content=result)
+            restated = _without_echo(run, call, result)
+            if restated is not None:
+                yield restated
+            async for step in self._say("Done: " + result + ". "):
+                yield step
+        if unanswered:  # resume-uncovered-stays-open
+            yield Interrupted([_approval(call) for call in unanswered])
+
+
+def _interrupt_id(call: str) -> str:
+    return f"demo-approval-{call}"
+
+
+def _approval(call: str) -> Interrupt:
+    return Interrupt(
+        id=_interrupt_id(call),
+        reason="tool_call",
+        message="May I delete /tmp/old?",
+        tool_call_id=call,
+        response_schema=APPROVAL_SCHEMA,
+    )
+
+
+def _open_approvals(run: RunContext) -> list[str]:
+    """The gated calls of the history without a result.
+
+    An answer that came with a resume entry is no result: some
+    clients insert the approval as a tool message themselves.
+    """
+    answered = {m.tool_call_id for m in run.input.messages if isinstance(m, ToolMessage)}
+    return [
+        call.id
+        for message in run.input.messages
+        if isinstance(message, AssistantMessage)
+        for call in message.tool_calls or ()
+        if call.function.name == DELETE.name and (call.id not in answered or _interrupt_id(call.id) in run.answers)
+    ]
+
+
+def _without_echo(run: RunContext, call: str, result: str) -> MessagesSnapshotEvent | None:
+    """Restate the history with the real result in the place of the client's echo of the approval, if it has one."""
+    if not any(isinstance(m, ToolMessage) and m.tool_call_id == call for m in run.input.messages):
+        return None
+    messages = [
+        m.model_copy(update={"content": result}) if isinstance(m, ToolMessage) and m.tool_call_id == call else m
+        for m in run.input.messages
+    ]
+    return MessagesSnapshotEvent(messages=messages)
+
+
+def _example(schema: Any) -> Any:
+    """Make arguments that fit a simple JSON Schema."""
+    match schema:
+        case {"enum": [first, *_]} | {"const": first} | {"default": first}:
+            return first
+        case {"type": "object"} | {"properties": {}}:
+            return {name: _example(inner) for name, inner in schema.get("properties", {}).items()}
+        case {"type": "array"}:
+            return [_example(schema.get("items", {}))]
+        case {"type": "number" | "integer"}:
+            return 1
+        case {"type": "boolean"}:
+            return True
+        case {"type": "string"}:
+            return "demo"
+    return {}
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "help": Scenario("this list", Demo.help),
+    "text": Scenario("a streamed answer", Demo.text),
+    "reasoning": Scenario("reasoning with an encrypted value, then an answer", Demo.reasoning),
+    "tool": Scenario("a server tool: streamed arguments, a result", Demo.tool),
+    "parallel": Scenario("two tool calls at once, answered in another order", Demo.parallel),
+    "image": Scenario("a tool result with a picture", Demo.image),
+    "frontend": Scenario("a call of the first tool that your run input advertises", Demo.frontend),
+    "approval": Scenario("an interrupt that asks for consent; resume it", Demo.approval),
+    "state": Scenario("a state snapshot and its deltas", Demo.state),
+    "activity": Scenario("an activity that changes", Demo.activity),
+    "subagent": Scenario("work delegated to a subagent", Demo.subagent),
+    "steps": Scenario("steps that overlap", Demo.steps),
+    "custom": Scenario("a custom and a raw event", Demo.custom),
+    "result": Scenario("a structured result", Demo.result),
+    "error": Scenario("a failure with a message for the user", Demo.error),
+    "crash": Scenario("a failure whose text stays in the log", Demo.crash),
+    "slow": Scenario("a minute of counting, to be cancelled", Demo.slow),
+}
+
+demo = Demo()
+"""The agent of `make demo`."""

@@ -1,0 +1,1 @@
+"""The server: it composes the protocol (`conformance`) and the agents (`adapters`) into one ASGI application."""

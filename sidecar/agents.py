@@ -1,0 +1,121 @@
+"""The agents of one server, by name; the first is the default. And where they come from: `name=module:object`."""
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adapters.base import Adapter
+from adapters.detect import NoAdapter, adapter_for
+from sidecar.errors import ConfigurationError, UnknownAgent
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+EXTRAS = {"pydantic_ai": "pydantic-ai", "langgraph": "langgraph", "langchain": "langgraph"}
+"""The extra of this package that brings a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent as it is served."""
+
+    name: str
+    adapter: Adapter
+
+
+class Agents:
+    """All agents of one server."""
+
+    def __init__(self, adapters: Mapping[str, Adapter]) -> None:
+        """Serve these, at least one. The first is the default.
+
+        Raises:
+            ConfigurationError: There is none, or a name cannot be part of a path.
+        """
+        if not adapters:
+            raise ConfigurationError("there is no agent to serve; name one: agui-sidecar serve module:object")
+        for name in adapters:
+            if not NAME.fullmatch(name):
+                raise ConfigurationError(f"agent name {name!r}: use letters, digits, '.', '_' and '-', at most 64")
+        self._agents = {name: Agent(name, adapter) for name, adapter in adapters.items()}
+
+    @property
+    def default(self) -> Agent:
+        """The agent at `/`."""
+        return next(iter(self))
+
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(self._agents.values())
+
+    def get(self, name: str | None) -> Agent:
+        """The agent of a name; without one, the default.
+
+        Raises:
+            UnknownAgent: None is called so.
+        """
+        if name is None:
+            return self.default
+        if name not in self._agents:
+            raise UnknownAgent(name, list(self._agents))
+        return self._agents[name]
+
+
+def load_agents(targets: Mapping[str, str]) -> Agents:
+    """Import the agents that `targets` names: `{"support": "my_module:agent"}`.
+
+    Raises:
+        ConfigurationError: One cannot be imported, or is no agent.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    return Agents({name: _load(target) for name, target in targets.items()})
+
+
+def name_targets(arguments: list[str]) -> dict[str, str]:
+    """Read the arguments of `serve`: `module:object`, which is named after the object, or `name=module:object`.
+
+    Raises:
+        ConfigurationError: Two agents have one name.
+    """
+    named: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, target = argument.rpartition("=")
+        name = name if equals else target.rpartition(":")[2].rpartition(".")[2]
+        if name in named:
+            raise ConfigurationError(f"two agents are called {name!r}; name them: NAME={target}")
+        named[name] = target
+    return named
+
+
+def _load(target: str) -> Adapter:
+    module_name, colon, attribute = target.partition(":")
+    if not (module_name and colon and attribute):
+        raise ConfigurationError(f"{target!r} names no agent; write module:object, for example my_module:agent")
+    found: Any = _import(module_name, target)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            names = ", ".join(sorted(name for name in vars(found) if not name.startswith("_"))[:10])
+            raise ConfigurationError(f"{target!r}: {module_name} has no {part!r}; it has {names or 'nothing'}")
+        found = getattr(found, part)
+    try:
+        return adapter_for(found)
+    except NoAdapter as error:
+        raise ConfigurationError(f"{target!r}: {error}") from None
+
+
+def _import(module_name: str, target: str) -> Any:
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or module_name
+        if missing == module_name or module_name.startswith(missing + "."):
+            raise ConfigurationError(f"{target!r}: there is no module {missing!r} here or in the environment") from None
+        extra = EXTRAS.get(missing.partition(".")[0])
+        hint = f"pip install 'agui-sidecar[{extra}]'" if extra else f"pip install {missing}"
+        raise ConfigurationError(f"{target!r}: {module_name} needs {missing!r}; install it: {hint}") from None
+    except Exception as error:
+        raise ConfigurationError(f"{target!r}: importing it failed with {type(error).__name__}: {error}") from error

@@ -1,0 +1,1 @@
+"""HTTP: the only part that knows of Starlette."""
