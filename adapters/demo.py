@@ -8,21 +8,8 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from typing import Any
 
-from adapters.base import (
-    AdapterError,
-    Interrupted,
-    ModelUsage,
-    Reasoning,
-    RunContext,
-    Step,
-    Success,
-    Text,
-    ToolCall,
-)
-from adapters.messages import last_user_text
 from ag_ui.core import (
     ActivityDeltaEvent,
     ActivitySnapshotEvent,
@@ -55,11 +42,22 @@ from ag_ui.core import (
     TransportCapabilities,
 )
 
+from adapters.base import (
+    AdapterError,
+    Interrupted,
+    ModelUsage,
+    Reasoning,
+    RunContext,
+    Step,
+    Success,
+    Text,
+    ToolCall,
+)
+from adapters.messages import last_user_text
+
 Steps = AsyncGenerator[Step, None]
 
-TINY_PNG = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-)
+TINY_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 APPROVAL_SCHEMA = {
     "type": "object",
@@ -77,14 +75,6 @@ DELETE = Tool(
     description="Deletes nothing, after asking.",
     parameters={"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """What one word shows."""
-
-    shows: str
-    play: Callable[["Demo", RunContext], Steps]
 
 
 class Demo:
@@ -123,7 +113,7 @@ class Demo:
             return self._answered(last)
         words = re.findall(r"[a-z]+", last_user_text(run.input.messages).lower())
         chosen = next((word for word in words if word in SCENARIOS), "help")
-        return SCENARIOS[chosen].play(self, run)
+        return SCENARIOS[chosen](self, run)
 
     async def _say(self, text: str, **where: Any) -> Steps:
         for piece in re.findall(r"\S+\s*|\s+", text):
@@ -133,15 +123,20 @@ class Demo:
     # ---- scenarios ------------------------------------------------------------------------------
 
     async def help(self, run: RunContext) -> Steps:  # noqa: ARG002 - every scenario is given its run
+        """This list."""
         yield Text("Say one of these words:\n\n")
         for word, scenario in SCENARIOS.items():
-            yield Text(f"- `{word}`: {scenario.shows}\n")
+            yield Text(f"- `{word}`: {scenario.__doc__}\n")
 
     async def text(self, run: RunContext) -> Steps:  # noqa: ARG002
-        async for step in self._say("This is a plain answer: it arrives word by word, as a model writes. Ünïcode too: 🌍."):
+        """A streamed answer."""
+        async for step in self._say(
+            "This is a plain answer: it arrives word by word, as a model writes. Ünïcode too: 🌍."
+        ):
             yield step
 
     async def reasoning(self, run: RunContext) -> Steps:
+        """Reasoning with an encrypted value, then an answer."""
         thought = run.ids()
         for piece in ("The user wants ", "to see me think. ", "I pretend."):
             await asyncio.sleep(self._pace)
@@ -152,6 +147,7 @@ class Demo:
             yield step
 
     async def tool(self, run: RunContext) -> Steps:
+        """A server tool: streamed arguments, a result."""
         call = run.ids()
         async for step in self._say("Let me look. "):
             yield step
@@ -163,6 +159,7 @@ class Demo:
             yield step
 
     async def parallel(self, run: RunContext) -> Steps:
+        """Two tool calls at once, answered in another order."""
         first, second = run.ids(), run.ids()
         for left, right in (('{"city":', '{"city":'), (' "Oslo"}', ' "Rome"}')):
             yield ToolCall(left, first, WEATHER.name)
@@ -174,6 +171,7 @@ class Demo:
             yield step
 
     async def image(self, run: RunContext) -> Steps:
+        """A tool result with a picture."""
         call = run.ids()
         yield ToolCall('{"city": "Lisbon"}', call, WEATHER.name)
         picture = ImagePart(source=DataSource(value=TINY_PNG, mime_type="image/png"))
@@ -182,6 +180,7 @@ class Demo:
             yield step
 
     async def frontend(self, run: RunContext) -> Steps:
+        """A call of the first tool that your run input advertises."""
         if not run.input.tools:
             yield Text("The run input advertises no tools; add one and say `frontend` again.")
             return
@@ -189,6 +188,7 @@ class Demo:
         yield ToolCall(json.dumps(_example(tool.parameters)), name=tool.name)
 
     async def approval(self, run: RunContext) -> Steps:
+        """An interrupt that asks for consent; resume it."""
         call = run.ids()
         async for step in self._say("This needs your consent. "):
             yield step
@@ -196,6 +196,7 @@ class Demo:
         yield Interrupted([_approval(call)])
 
     async def state(self, run: RunContext) -> Steps:
+        """A state snapshot and its deltas."""
         given = run.input.state if isinstance(run.input.state, dict) else {}
         plan = {**given, "tasks": ["plan", "build", "test"], "done": []}
         yield StateSnapshotEvent(snapshot=plan)
@@ -207,6 +208,7 @@ class Demo:
             yield step
 
     async def activity(self, run: RunContext) -> Steps:
+        """An activity that changes."""
         activity = run.ids()
         content = {"query": "AG-UI", "found": 0}
         yield ActivitySnapshotEvent(message_id=activity, activity_type="web_search", content=content)
@@ -220,6 +222,7 @@ class Demo:
             yield step
 
     async def subagent(self, run: RunContext) -> Steps:
+        """Work delegated to a subagent."""
         researcher = run.ids()
         yield SubagentStartedEvent(subagent_run_id=researcher, name="researcher", description="Finds one fact.")
         yield StepStartedEvent(step_name="research", subagent_run_id=researcher)
@@ -231,6 +234,7 @@ class Demo:
             yield step
 
     async def steps(self, run: RunContext) -> Steps:  # noqa: ARG002
+        """Steps that overlap."""
         yield StepStartedEvent(step_name="plan")
         async for step in self._say("Planning. "):
             yield step
@@ -241,24 +245,29 @@ class Demo:
         yield StepFinishedEvent(step_name="act")
 
     async def custom(self, run: RunContext) -> Steps:  # noqa: ARG002
+        """A custom and a raw event."""
         yield CustomEvent(name="demo.celebrate", value={"confetti": True})
         yield RawEvent(event={"provider": "demo", "kind": "heartbeat"}, source="demo")
         async for step in self._say("I sent a custom event and a raw one."):
             yield step
 
     async def result(self, run: RunContext) -> Steps:  # noqa: ARG002
+        """A structured result."""
         yield Text("The result is in RUN_FINISHED.")
         yield Success({"answer": 42, "unit": "none"})
 
     async def error(self, run: RunContext) -> Steps:  # noqa: ARG002
+        """A failure with a message for the user."""
         yield Text("This will not ")
         raise AdapterError("The demo failed, as you asked.", code="demo_error")
 
     async def crash(self, run: RunContext) -> Steps:  # noqa: ARG002
+        """A failure whose text stays in the log."""
         yield Text("This will not ")
         raise RuntimeError("a secret that no reader sees: /etc/demo sk-0123")
 
     async def slow(self, run: RunContext) -> Steps:  # noqa: ARG002
+        """A minute of counting, to be cancelled."""
         for count in range(1, 121):
             yield Text(f"{count} ")
             await asyncio.sleep(0.5)
@@ -352,25 +361,26 @@ def _example(schema: Any) -> Any:
     return {}
 
 
-SCENARIOS: dict[str, Scenario] = {
-    "help": Scenario("this list", Demo.help),
-    "text": Scenario("a streamed answer", Demo.text),
-    "reasoning": Scenario("reasoning with an encrypted value, then an answer", Demo.reasoning),
-    "tool": Scenario("a server tool: streamed arguments, a result", Demo.tool),
-    "parallel": Scenario("two tool calls at once, answered in another order", Demo.parallel),
-    "image": Scenario("a tool result with a picture", Demo.image),
-    "frontend": Scenario("a call of the first tool that your run input advertises", Demo.frontend),
-    "approval": Scenario("an interrupt that asks for consent; resume it", Demo.approval),
-    "state": Scenario("a state snapshot and its deltas", Demo.state),
-    "activity": Scenario("an activity that changes", Demo.activity),
-    "subagent": Scenario("work delegated to a subagent", Demo.subagent),
-    "steps": Scenario("steps that overlap", Demo.steps),
-    "custom": Scenario("a custom and a raw event", Demo.custom),
-    "result": Scenario("a structured result", Demo.result),
-    "error": Scenario("a failure with a message for the user", Demo.error),
-    "crash": Scenario("a failure whose text stays in the log", Demo.crash),
-    "slow": Scenario("a minute of counting, to be cancelled", Demo.slow),
+SCENARIOS: dict[str, Callable[[Demo, RunContext], Steps]] = {
+    "help": Demo.help,
+    "text": Demo.text,
+    "reasoning": Demo.reasoning,
+    "tool": Demo.tool,
+    "parallel": Demo.parallel,
+    "image": Demo.image,
+    "frontend": Demo.frontend,
+    "approval": Demo.approval,
+    "state": Demo.state,
+    "activity": Demo.activity,
+    "subagent": Demo.subagent,
+    "steps": Demo.steps,
+    "custom": Demo.custom,
+    "result": Demo.result,
+    "error": Demo.error,
+    "crash": Demo.crash,
+    "slow": Demo.slow,
 }
+"""What each word plays; a scenario's docstring says what it shows."""
 
 demo = Demo()
 """The agent of `make demo`."""

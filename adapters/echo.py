@@ -3,9 +3,10 @@
 import re
 from collections.abc import AsyncGenerator
 
+from ag_ui.core import AgentCapabilities, IdentityCapabilities, TransportCapabilities
+
 from adapters.base import RunContext, Step, Text
 from adapters.messages import last_user_text
-from ag_ui.core import AgentCapabilities, IdentityCapabilities, TransportCapabilities
 
 
 class Echo:

@@ -20,9 +20,7 @@ ASIDE = frozenset(
 )
 """They stand aside from assembly and end nothing."""
 
-ITEM_EVENTS = {
-    kind: triad for triad in TRIADS.values() for kind in (triad.start, triad.content, triad.end)
-}
+ITEM_EVENTS = {kind: triad for triad in TRIADS.values() for kind in (triad.start, triad.content, triad.end)}
 
 
 @dataclass(slots=True)
@@ -127,7 +125,7 @@ class Expander:
 
     def _content(self, event: Event, triad: Triad, key: str, owner: str | None) -> list[Event]:
         """The content event of a chunk: none for one that adds nothing to what is open."""
-        carried = {name: event[name] for name in ("rawEvent", "metadata") if name in event}
+        carried = {name: value for name, value in event.items() if name in ("rawEvent", "metadata")}
         if "delta" not in event and not carried:
             return []
         content: Event = {"type": triad.content, triad.key: key, "delta": event.get("delta", ""), **carried}

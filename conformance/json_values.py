@@ -15,6 +15,7 @@ The policy, documented for users in docs/json.md:
 | lone surrogate | U+FFFD | yes |
 | a value inside itself, or nested over 200 deep | null | yes |
 | a key that is no string | the text JSON would write; of two that collide the later one | on collision |
+| an integer of over 4,000 digits | null | yes |
 | anything else | null | yes |
 
 Integers beyond 2**53 are sent as given: JavaScript clients round them.
@@ -40,6 +41,9 @@ from pydantic_core import to_json, to_jsonable_python
 
 MAX_DEPTH = 200
 """How deep a value may nest; orjson writes at most 254 levels, and an event adds some around a value."""
+
+LONGEST = 13_300
+"""Bits of the longest integer that is sent: Python writes no longer one as text."""
 
 Warn = Callable[[str], None]
 """Told of each replacement that loses something, in one sentence."""
@@ -108,7 +112,7 @@ class _Copy:
         if kind is str:
             return value if value.isascii() else self._text(value, where)
         if kind in _PLAIN:
-            return value
+            return value if kind is not int or value.bit_length() < LONGEST else self._lost("it is too long", where)
         if kind is float:
             return value if math.isfinite(value) else self._lost(f"{value} has no place in JSON", where)
         if kind is dict or kind is list:
@@ -142,7 +146,7 @@ class _Copy:
             if isinstance(value, Mapping):
                 return self._object(value, where, depth + 1)
             return [
-                item if type(item) in _PLAIN else self.copy(item, (where, index), depth + 1)
+                item if type(item) is bool or item is None else self.copy(item, (where, index), depth + 1)
                 for index, item in enumerate(value)
             ]
         finally:
@@ -155,7 +159,7 @@ class _Copy:
             if key in written:
                 self._warn(f"two keys are written {key!r}; the later one is sent", where)
             kind = type(inner)
-            plain = kind in _PLAIN or (kind is str and inner.isascii())
+            plain = kind is bool or inner is None or (kind is str and inner.isascii())
             written[key] = inner if plain else self.copy(inner, (where, key), depth)
         return written
 
@@ -177,15 +181,11 @@ class _Copy:
                 return self.copy(value.value, where, depth)
             case str():
                 return self._text(str(value), where)
-            case int():
-                return int(value)
-            case float():
-                return self.copy(float(value), where, depth)
+            case int() | float():
+                return self.copy(int(value) if isinstance(value, int) else float(value), where, depth)
             case Decimal() | UUID() | PurePath():
                 return str(value)
-            case date() | time():
-                return value.isoformat()
-            case timedelta():
+            case date() | time() | timedelta():
                 return to_jsonable_python(value)
             case bytes() | bytearray() | memoryview():
                 self._warn("bytes are sent as base64 text", where)

@@ -49,9 +49,7 @@ def diff_by_walk(old: Any, new: Any) -> list[Operation]:
     return operations
 
 
-diff: Callable[[Any, Any], list[Operation]] = (
-    diff_by_library if library.__name__ == "fastjsonpatch" else diff_by_walk
-)
+diff: Callable[[Any, Any], list[Operation]] = diff_by_library if library.__name__ == "fastjsonpatch" else diff_by_walk
 """The operations that turn the first document into the second; an empty list when they are the same JSON."""
 
 

@@ -11,11 +11,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from ag_ui.core import PROTOCOL_VERSION, RunAgentInput
 from pydantic_core import from_json
 
-from ag_ui.core import PROTOCOL_VERSION, RunAgentInput
 from conformance.json_values import json_value
-from conformance.shapes import RUN_INPUT, Malformed, Nulls, Report, describe, pointer
+from conformance.schema import RUN_INPUT
+from conformance.shapes import Malformed, Nulls, Report, describe, pointer
 
 MAX_DEPTH = 100
 """How many levels of lists and objects an input may nest, unless the caller says otherwise (at most 200)."""
@@ -79,7 +80,9 @@ def parse_document(document: Any, warnings: list[str] | None = None) -> ParsedIn
     if version is not None:
         warnings += _check_version(version)
     # input-unknown-stripped
-    warnings += [f"{pointer(path)} is not part of AG-UI {PROTOCOL_VERSION} and was left out" for path in report.stripped]
+    warnings += [
+        f"{pointer(path)} is not part of AG-UI {PROTOCOL_VERSION} and was left out" for path in report.stripped
+    ]
     return ParsedInput(RunAgentInput.model_validate(known), tuple(warnings))
 
 

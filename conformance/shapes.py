@@ -1,4 +1,4 @@
-"""The schema's shapes, read from the SDK's generated models, and how a JSON value is held to them.
+"""Shapes: what one position of a document admits, and how a JSON value is held to it.
 
 Two deviations look alike and are kept apart: material that the protocol does not describe is removed and named
 (`Report.stripped`), a described field with a value that the schema rejects is malformed (`Report.malformed`).
@@ -7,21 +7,10 @@ Nothing is coerced. A value that needs no change is returned as it is, without a
 Source: basic/processing
 """
 
-from __future__ import annotations
-
-import re
-import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Annotated, Any, Final, Literal, Protocol, Union, get_args, get_origin
-
-from annotated_types import Ge, Le, MinLen
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
-
-from ag_ui._generated import models  # the only home of JsonPointer and of the operations
+from typing import Any, Final, Protocol
 
 Path = tuple["str | int", ...]
 """Where a value stands: member names and list indexes from the root."""
@@ -43,7 +32,7 @@ def describe(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case int() | float():
-            return f"the number {value}" if len(str(value)) <= 60 else "a number"  # noqa: PLR2004
+            return f"the number {value}" if abs(value) < 1e60 else "a huge number"  # noqa: PLR2004
         case str():
             return repr(value) if len(value) <= 60 else f"a string of {len(value)} characters"  # noqa: PLR2004
         case list():
@@ -89,7 +78,9 @@ class Report:
 class Shape(Protocol):
     """What one position of a document admits."""
 
-    expected: str
+    @property
+    def expected(self) -> str:
+        """It, in words."""
 
     def hold(self, value: Any, path: Path, report: Report) -> Any:
         """Return the value without unrecognised material, or `DROP`; note what was found in `report`."""
@@ -266,11 +257,8 @@ class TextOr:
         return value
 
 
-# ---- reading the SDK's models ---------------------------------------------------------------------
-
-
-def _is_integer(value: Any) -> bool:
-    """JSON knows one kind of number: 5.0 is an integer, true is none."""
+def is_integer(value: Any) -> bool:
+    """Say whether a value is an integer: JSON knows one kind of number: 5.0 is an integer, true is none."""
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
@@ -278,115 +266,3 @@ STRING = Leaf("a string", lambda value: type(value) is str)
 BOOLEAN = Leaf("true or false", lambda value: type(value) is bool)
 MAPPING = Leaf("an object", lambda value: type(value) is dict)
 ANYTHING = Anything()
-
-
-@cache
-def shape_of(model: type[BaseModel]) -> Object:
-    """Read the shape of one SDK model: its wire names, what is required, what is closed.
-
-    A field is required exactly where its annotation does not admit None: the SDK gives some required fields a
-    default, and all optional ones None.
-    """
-    members = {
-        info.alias or name: Member(*_field(info, info.annotation)) for name, info in model.model_fields.items()
-    }
-    return Object(model.__name__, members, is_open=model.__name__.endswith("Operation"))
-
-
-def union_of(alias: Any) -> Union_:
-    """Read a discriminated union such as `ag_ui.core.Event`."""
-    union, info = get_args(alias)
-    return _union(get_args(union), info.discriminator)
-
-
-def _union(options: Iterable[type[BaseModel]], tag: str) -> Union_:
-    return Union_(tag, {_tag(option, tag): shape_of(option) for option in options})
-
-
-def _tag(model: type[BaseModel], tag: str) -> str:
-    (value,) = get_args(model.model_fields[tag].annotation)
-    return value.value if isinstance(value, Enum) else str(value)
-
-
-def _field(info: FieldInfo, annotation: Any) -> tuple[Shape, bool]:
-    options = [option for option in _options(annotation) if option is not types.NoneType]
-    required = len(options) == len(_options(annotation))
-    if isinstance(info.discriminator, str):
-        return _union(options, info.discriminator), required
-    shapes = [_shape(option, info.metadata) for option in options]
-    if len(shapes) == 1:
-        return shapes[0], required
-    (items,) = [shape for shape in shapes if isinstance(shape, Items)]  # Union[str, List[ContentPart]]
-    return TextOr(items), required
-
-
-def _options(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
-
-
-def _shape(annotation: Any, constraints: list[Any]) -> Shape:
-    args = get_args(annotation)
-    match get_origin(annotation):
-        case None:
-            return _plain(annotation, constraints)
-        case origin if origin is Annotated:
-            return union_of(annotation)
-        case origin if origin is Literal:
-            return _literal(tuple(value.value if isinstance(value, Enum) else value for value in args))
-        case origin if origin is list:
-            at_least = next((limit.min_length for limit in constraints if isinstance(limit, MinLen)), 0)
-            return Items(_shape(args[0], []), at_least, f"a list of at least {at_least}" if at_least else "a list")
-    return MAPPING
-
-
-def _literal(values: tuple[str, ...]) -> Shape:
-    if len(values) == 1:
-        return Leaf(repr(values[0]), lambda value: value == values[0])
-    return Choice(values, "one of " + ", ".join(map(repr, values)))
-
-
-def _plain(annotation: Any, constraints: list[Any]) -> Shape:
-    if annotation is str:
-        return _string(next((limit.pattern for limit in constraints if hasattr(limit, "pattern")), None))
-    if annotation is int:
-        low = next(limit.ge for limit in constraints if isinstance(limit, Ge))
-        high = next(limit.le for limit in constraints if isinstance(limit, Le))
-        return Leaf(f"an integer from {low} to {high}", lambda value: _is_integer(value) and low <= value <= high)
-    known = {Any: ANYTHING, bool: BOOLEAN}
-    return known[annotation] if annotation in known else shape_of(annotation)
-
-
-def _string(pattern: str | None) -> Shape:
-    if pattern is None:
-        return STRING
-    matches = re.compile(pattern.removesuffix("$") + r"\Z").match
-    return Leaf("a JSON Pointer", lambda value: type(value) is str and matches(value) is not None)
-
-
-EVENT = union_of(models.Event)
-"""Any of the protocol's events, told apart by `type`."""
-
-RUN_INPUT = shape_of(models.RunAgentInput)
-"""The run input."""
-
-CAPABILITIES = shape_of(models.AgentCapabilities)
-"""An agent's capabilities."""
-
-
-def objects(shape: Shape, seen: set[str] | None = None) -> Iterator[Object]:
-    """Walk every object that `shape` is made of, each once."""
-    seen = set() if seen is None else seen
-    match shape:
-        case Object():
-            if shape.name not in seen:
-                seen.add(shape.name)
-                yield shape
-                for member in shape.members.values():
-                    yield from objects(member.shape, seen)
-        case Union_():
-            for option in shape.options.values():
-                yield from objects(option, seen)
-        case Items():
-            yield from objects(shape.item, seen)
-        case TextOr():
-            yield from objects(shape.items, seen)

@@ -58,6 +58,7 @@ class RunRoute:
                 raise BadInput(str(rejected), rejected.malformed) from None
             raise BadBody(str(rejected), rejected.code) from None
 
+
 async def _attend(run: Run, receive: Receive) -> None:
     """Wait until the run has ended, or its client has left: then the run is stopped and waited for."""
     left = asyncio.ensure_future(_left(receive))

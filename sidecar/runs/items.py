@@ -11,8 +11,9 @@ from typing import Any
 
 from adapters.base import Reasoning, Text, ToolCall
 from conformance.events import CALL, REASONING, SPAN, STEP, SUBAGENT, TEXT, TRIADS, Event, Family
-from conformance.json_values import is_whole, whole_text
-from conformance.order import KEYS, Delta, Item, Machine
+from conformance.json_values import whole_text
+from conformance.machine import Machine
+from conformance.order import KEYS, Delta, Item
 from sidecar.runs.names import Names
 from sidecar.runs.values import StepRefused
 
@@ -49,7 +50,7 @@ class Items:
         self._lanes: dict[str | None, Lane] = {}
         self._unnamed: set[Item] = set()
         self._spans: dict[Item, str] = {}
-        self._halves: dict[Item, str] = {}
+        self.halves: dict[Item, str] = {}
         """The first half of a surrogate pair that came without its second, by item."""
 
     def lane(self, owner: str | None) -> Lane:
@@ -58,10 +59,6 @@ class Items:
         if lane is None:
             lane = self._lanes[owner] = Lane(owner)
         return lane
-
-    def passes(self, delta: str) -> bool:
-        """Say whether a piece of an open item can go out as it is: it is not empty, and no surrogate is split."""
-        return bool(delta) and not self._halves and (delta.isascii() or is_whole(delta))
 
     # ---- the three families ---------------------------------------------------------------------
 
@@ -185,11 +182,11 @@ class Items:
         )
 
     def _grow(self, item: Item, delta: str, carried: Carried | None = None) -> Events:
-        if not delta.isascii() or item in self._halves:
+        if not delta.isascii() or item in self.halves:
             delta = self._join(item, delta)
         if carried:
             event = Delta(item, delta).event()
-            kept = {name: carried[name] for name in ("rawEvent", "metadata", "timestamp") if name in carried}
+            kept = {name: value for name, value in carried.items() if name in ("rawEvent", "metadata", "timestamp")}
             if delta or kept:
                 yield {**event, **kept}
         elif delta:
@@ -197,15 +194,15 @@ class Items:
 
     def _join(self, item: Item, delta: str) -> str:
         """Join surrogate pairs that were split between two pieces; a half without its other is U+FFFD."""
-        text = self._halves.pop(item, "") + delta
+        text = self.halves.pop(item, "") + delta
         if "\ud800" <= text[-1:] <= "\udbff":
-            self._halves[item] = text[-1]
+            self.halves[item] = text[-1]
             text = text[:-1]
         return whole_text(text)
 
     def _end(self, item: Item, carried: Carried | None = None) -> Events:
-        if item in self._halves:
-            del self._halves[item]
+        if item in self.halves:
+            del self.halves[item]
             yield Delta(item, "\ufffd")
         kind, key = ENDS[item.family]
         name = item.key[1] if isinstance(item.key, tuple) else item.key

@@ -16,11 +16,13 @@ Source: events/lifecycle, basic/patterns/streaming, events/tool-calls
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from adapters.base import Cancelled, Interrupted, ModelUsage, Outcome, Reasoning, Step, Success, Text, ToolCall
 from ag_ui.core import PROTOCOL_VERSION, BaseEvent, RunAgentInput
+
+from adapters.base import Cancelled, Interrupted, ModelUsage, Outcome, Reasoning, Step, Success, Text, ToolCall
 from conformance.events import CALL, TEXT, TRIADS, Event, Triad
-from conformance.json_values import json_value
-from conformance.order import Breach, Delta, Item, Machine, Phase
+from conformance.json_values import is_whole, json_value
+from conformance.machine import Machine
+from conformance.order import Breach, Delta, Item, Phase
 from sidecar.runs.items import Items
 from sidecar.runs.names import Names
 from sidecar.runs.state import SharedState
@@ -61,6 +63,7 @@ class Pipeline:
         self.outcome: Outcome | None = None
         """What the adapter said of the end, if it said anything."""
         self._own_lane = self._items.lane(None)
+        self._halves = self._items.halves
         self._texts: dict[Any, Item] = {}
         self._calls: dict[Any, Item] = {}
 
@@ -140,9 +143,9 @@ class Pipeline:
         usage = self._usage.entries()
         if usage:
             event["usage"] = usage
-        checked = self._checked(event)
+        self._checked(event)
         self.over = True
-        return checked
+        return event
 
     # ---- steps ----------------------------------------------------------------------------------
 
@@ -156,14 +159,17 @@ class Pipeline:
         """
         if self.over:
             raise RunOver
-        kind = type(step)
+        # One step per token: what only continues an open item goes straight out. The machine has the item open, which
+        # is all that it would check.
         item = None
-        if kind is Text:
-            item = self._texts.get(step.id) if step.id is not None else self._own_lane.text
-        elif kind is ToolCall and step.name is None:
+        if type(step) is Text:
+            item = self._own_lane.text if step.id is None else self._texts.get(step.id)
+        elif type(step) is ToolCall and step.name is None:
             item = self._calls.get(step.id)
-        if item is not None and item.open and item.owner == step.subagent and self._items.passes(step.delta):
-            return (Delta(item, step.delta),)  # the machine has it open, which is all that it would check
+        if item is not None and item.open and item.owner == step.subagent and not self._halves:  # type: ignore[union-attr]
+            delta = step.delta  # type: ignore[union-attr] # only the two kinds of steps above have an item
+            if delta.isascii() or is_whole(delta):
+                return (Delta(item, delta),)
         return [self._checked(event) for event in self._dispatch(step)]
 
     def _dispatch(self, step: Step) -> Iterator[Produced]:
@@ -250,8 +256,4 @@ class Pipeline:
         return event
 
 
-_OF_ITEMS = {
-    kind: triad
-    for triad in TRIADS.values()
-    for kind in (triad.start, triad.content, triad.end, triad.chunk)
-}
+_OF_ITEMS = {kind: triad for triad in TRIADS.values() for kind in (triad.start, triad.content, triad.end, triad.chunk)}

@@ -13,9 +13,9 @@ from typing import Any
 from uuid import uuid4
 
 import structlog
+from ag_ui.core import RunAgentInput
 
 from adapters.base import Adapter, AdapterError, Cancelled, Interrupted, RunContext, Step
-from ag_ui.core import RunAgentInput
 from conformance.run_input import ParsedInput
 from sidecar.errors import RunIsActive, ServerIsStopping, UnknownRun
 from sidecar.runs.pipeline import OrderBroken, Pipeline, Produced, RunOver

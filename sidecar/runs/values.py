@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ag_ui.core import BaseEvent
+
 from conformance.events import Event
 from conformance.json_values import json_value
-from conformance.shapes import EVENT, Report, pointer
+from conformance.schema import EVENT
+from conformance.shapes import Report, pointer
 
 
 class StepRefused(Exception):  # noqa: N818 - a sentence about the step

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from ag_ui.core import RunAgentInput
+
 from conformance.events import Event
 from conformance.order import Delta
 from conformance.patch import apply
@@ -35,7 +36,7 @@ class OlderPeer:
 
     def __call__(self, event: Event | Delta) -> Iterable[Event | Delta]:
         """Downgrade one event to what the client 0.0.59 reads."""
-        if type(event) is Delta:
+        if isinstance(event, Delta):
             return (event,) if event.item.owner is None else (_untagged(event.event()),)
         kind = event["type"]
         if kind in _SUBAGENTS or (kind in _STEPS and "subagentRunId" in event):
@@ -48,7 +49,9 @@ class OlderPeer:
     def _warn(self, what: str) -> None:
         if what not in self._told:
             self._told.add(what)
-            self._tell(f"{what}: the peer declares no protocolVersion, so it reads AG-UI 0.x; upgrade its client to 1.0")
+            self._tell(
+                f"{what}: the peer declares no protocolVersion, so it reads AG-UI 0.x; upgrade its client to 1.0"
+            )
 
     def _finished(self, event: Event) -> Event:
         outcome = event.get("outcome", {})

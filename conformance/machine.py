@@ -1,0 +1,322 @@
+"""The machine that holds a stream to the tables of `conformance.order`.
+
+It sees whole items only: chunks are expanded before (`conformance.expand`), and the shape of each event is checked
+before that (`conformance.schema`). It never stops: a breach is reported, the event is then taken in the way that
+causes the fewest further breaches, and the next one is judged.
+
+Source: events/lifecycle, basic/patterns/streaming, events/reasoning, events/subagents
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from conformance.events import CALL, REASONING, STEP, SUBAGENT, TEXT, TRIADS, Event, Family
+from conformance.order import (
+    ACTIVITY,
+    IN_RUN,
+    ITEMS,
+    KEYS,
+    RULES,
+    RUN,
+    Breach,
+    Effect,
+    Item,
+    Phase,
+)
+
+Breaches = Sequence[Breach]
+NO_BREACH: Breaches = ()
+
+
+class Machine:
+    """Judges the order of one stream, event by event. It holds what is open and who owns what, nothing else."""
+
+    def __init__(self, *, thread_id: str | None = None) -> None:
+        """Start before the first event. `thread_id` is the run input's, where there is one."""
+        self.phase = Phase.NEW
+        self.thread_id = thread_id
+        self.run_id: str | None = None
+        self.items: dict[Family, dict[Hashable, Item]] = {}
+        self.opened: dict[tuple[Family, Hashable], Item] = {}
+        """What is open, in the order it was opened."""
+        self.calls: dict[str, bool] = {}
+        """The calls that this run started, in order; whether each was answered."""
+        self._tags: set[str] = set()
+        self._breaches: list[Breach] = []
+        self._begin_run()
+
+    def _begin_run(self) -> None:
+        self.items = {family: {} for family in (*KEYS, ACTIVITY)}
+        self._streaming = {triad.content: (self.items[triad.family], triad.key) for triad in TRIADS.values()}
+        self.opened.clear()
+        self.calls.clear()
+        self._tags.clear()
+
+    def feed(self, event: Event) -> Breaches:
+        """Take the next event and say what it broke; nothing, almost always."""
+        streaming = self._streaming.get(event["type"])
+        if streaming is not None and self.phase is Phase.ACTIVE:
+            items, key = streaming
+            item = items.get(event[key])
+            if item is not None and item.open:
+                owner = event.get("subagentRunId")
+                if owner is None or owner == item.owner:
+                    return NO_BREACH
+        self._breaches = []
+        self._take(event)
+        return self._breaches
+
+    def close(self) -> Breaches:
+        """Take the end of the stream."""
+        if self.phase is Phase.ACTIVE:
+            return [Breach("run-ends", "RUN_FINISHED or RUN_ERROR", "the end of the stream")]
+        if self.phase is Phase.NEW:
+            return [Breach("run-opens-stream", "RUN_STARTED or RUN_ERROR", "a stream without events")]
+        return NO_BREACH
+
+    def know(self, messages: Iterable[Any], *, restated: bool = False) -> None:
+        """Record who owns messages that came whole: in a run input, or `restated` by a MESSAGES_SNAPSHOT."""
+        families = {"reasoning": REASONING, "activity": ACTIVITY}
+        for message in messages:
+            owner = message.get("subagentRunId")
+            family = families.get(message["role"], TEXT)
+            self._record(family, message["id"], owner, {"role": message["role"]}, replace=restated)
+            for call in message.get("toolCalls") or ():
+                self._record(CALL, call["id"], owner, {"toolCallName": call["function"]["name"]}, replace=restated)
+
+    def _record(self, family: Family, key: str, owner: str | None, fields: dict[str, Any], *, replace: bool) -> None:
+        item = self.items[family].get(key)
+        if item is None:
+            self.items[family][key] = Item(family, key, owner, fields)
+        elif replace:
+            item.owner = owner
+
+    # ---- runs -----------------------------------------------------------------------------------
+
+    def _take(self, event: Event) -> None:
+        kind = event["type"]
+        admitted, rule = RUN[self.phase]
+        if kind in admitted:
+            self._run_event(kind, event)
+            self.phase = admitted[kind]
+        elif self.phase in IN_RUN and kind != "RUN_STARTED":
+            self._inside_run(kind, event)
+        elif self.phase is Phase.ACTIVE:
+            self._break(rule, "the active run to end first", kind)
+            self._run_event(kind, event)
+        else:
+            self._break(rule, " or ".join(admitted), f"{kind} while {self.phase.value}")
+            if self.phase is Phase.NEW:
+                self.phase = Phase.ASSUMED
+                self._take(event)
+
+    def _run_event(self, kind: str, event: Event) -> None:
+        if kind == "RUN_STARTED":
+            self._begin_run()
+            self.run_id = event["runId"]
+            self._same_thread(kind, event)
+            self.know((event.get("input") or {}).get("messages") or ())
+        elif kind == "RUN_FINISHED":
+            self._finish(event)
+            self.opened.clear()
+        else:
+            self.opened.clear()
+
+    def _same_thread(self, kind: str, event: Event) -> None:
+        if self.thread_id is None:
+            self.thread_id = event["threadId"]
+        elif event["threadId"] != self.thread_id:
+            self._break("run-thread-echoed", f"threadId {self.thread_id!r}", f"{event['threadId']!r} on {kind}")
+
+    def _finish(self, event: Event) -> None:
+        self._same_thread("RUN_FINISHED", event)
+        if self.run_id is not None and event["runId"] != self.run_id:
+            self._break("run-id-agrees", f"runId {self.run_id!r}", repr(event["runId"]))
+        for item in self.opened.values():
+            if not item.implied:
+                self._break(RULES[item.family].left_open, f"{item} closed before RUN_FINISHED", "it is open")
+        outcome = event.get("outcome") or {}
+        if outcome.get("type") == "interrupt":
+            self._unique_interrupts(outcome["interrupts"])
+        pending = outcome.get("pendingToolCallIds")
+        unanswered = [call for call, answered in self.calls.items() if not answered]
+        if pending and pending != unanswered:  # an empty list names none, as an absent one does
+            self._break("pending-exact", f"{unanswered} in this order", f"{pending}")
+
+    def _unique_interrupts(self, interrupts: list[dict[str, Any]]) -> None:
+        seen: set[str] = set()
+        for interrupt in interrupts:
+            if interrupt["id"] in seen:
+                self._break("interrupt-ids-unique", "each interrupt id once", f"{interrupt['id']!r} again")
+            seen.add(interrupt["id"])
+
+    # ---- things inside a run --------------------------------------------------------------------
+
+    def _inside_run(self, kind: str, event: Event) -> None:
+        effect = ITEMS.get(kind)
+        if effect is not None:
+            act, family = effect
+            _EFFECTS[act](self, event, family)
+        elif kind in _STANDALONE:
+            _STANDALONE[kind](self, event)
+        owner = event.get("subagentRunId")
+        if owner is not None and (effect is None or effect[1] is not SUBAGENT):
+            self._tags.add(owner)
+
+    def _open(self, event: Event, family: Family) -> None:
+        key, owner = _key(event, family)
+        item = self.items[family].get(key)
+        if family is CALL:
+            owner = self._call_owner(event, owner)
+        if item is None:
+            triad = TRIADS.get(family)
+            fields = {name: event[name] for name in triad.opener_fields if name in event} if triad else {}
+            item = self.items[family][key] = Item(family, key, owner, fields)
+        elif item.open:
+            self._break(
+                RULES[family].opened_twice, f"{item} closed before it is opened again", f"{event['type']} again"
+            )
+        elif family is not STEP:
+            self._reopen(item, event, owner)
+        item.open, item.implied = True, False
+        self.opened[family, key] = item
+        if family is CALL:
+            self.calls.setdefault(event["toolCallId"], False)
+        if family is SUBAGENT:
+            self._announce(event)
+
+    def _call_owner(self, event: Event, owner: str | None) -> str | None:
+        """A call without a tag is its message's owner's; one with a tag agrees with it. (call-owner-agrees)"""
+        parent = self.items[TEXT].get(event.get("parentMessageId"))
+        if parent is None:
+            return owner
+        if owner is not None and owner != parent.owner:
+            self._break("call-owner-agrees", f"the owner of {parent}", f"subagentRunId {owner!r} on TOOL_CALL_START")
+        return parent.owner
+
+    def _reopen(self, item: Item, event: Event, owner: str | None) -> None:
+        if item.family is SUBAGENT:
+            self._break("subagent-starts-once", "a new id for a new invocation", f"{item} again after its end")
+            return
+        tagged = event.get("subagentRunId") is not None or item.family is CALL
+        if tagged and owner != item.owner:
+            self._break("reopen-agrees", f"the owner of {item}", f"subagentRunId {owner!r}")
+        for name in TRIADS[item.family].opener_fields if item.family in TRIADS else ():
+            default = "assistant" if name == "role" else None
+            established = item.fields.get(name, default)
+            repeated = event.get(name, default)
+            if repeated is not None and repeated != established:
+                self._break("reopen-agrees", f"{name} {established!r} as {item} was opened", repr(repeated))
+
+    def _announce(self, event: Event) -> None:
+        parent, announced = event.get("parentSubagentRunId"), self.items[SUBAGENT]
+        if parent is not None and parent not in announced:
+            self._break("subagent-parent-known", "a parent announced in this run", f"parentSubagentRunId {parent!r}")
+        if event["subagentRunId"] in self._tags:
+            expected = "SUBAGENT_STARTED before any event of the invocation"
+            self._break("subagent-announced-first", expected, f"it came after events of {event['subagentRunId']!r}")
+
+    def _continue(self, event: Event, family: Family) -> None:
+        key, owner = _key(event, family)
+        item = self.items[family].get(key)
+        if item is None or not item.open:
+            name = event[KEYS[family]]
+            self._break(
+                RULES[family].not_open, f"{family} {name!r} opened first", f"{event['type']}, and it is not open"
+            )
+            item = item or Item(family, key, owner)
+            item.open = item.implied = True
+            self.items[family][key] = self.opened[family, key] = item
+        self._same_owner(item, event)
+
+    def _close(self, event: Event, family: Family) -> None:
+        key, owner = _key(event, family)
+        item = self.items[family].get(key)
+        if item is not None and item.open:
+            if family is not SUBAGENT:
+                self._same_owner(item, event)
+            item.open = False
+            del self.opened[family, key]
+            return
+        name = event[KEYS[family]]
+        other = self._step_of_another(name) if family is STEP else None
+        if other is not None:
+            found = f"STEP_FINISHED of {'the parent' if owner is None else f'subagent {owner!r}'}"
+            self._break("owner-agrees", f"{other} finished by its owner", found)
+            other.open = False
+            del self.opened[STEP, other.key]
+        else:
+            self._break(RULES[family].not_open, f"{family} {name!r} to be open", f"{event['type']}, and it is not open")
+
+    def _step_of_another(self, name: str) -> Item | None:
+        return next((step for step in self.items[STEP].values() if step.open and _name(step) == name), None)
+
+    def _same_owner(self, item: Item, event: Event) -> None:
+        owner = event.get("subagentRunId")
+        if owner is not None and owner != item.owner:
+            self._break("owner-agrees", f"the owner of {item}, or no subagentRunId", f"{owner!r} on {event['type']}")
+
+    # ---- events that stand alone ----------------------------------------------------------------
+
+    def _result(self, event: Event) -> None:
+        if event["toolCallId"] in self.calls:
+            self.calls[event["toolCallId"]] = True
+        minted = Item(TEXT, event["messageId"], event.get("subagentRunId"), {"role": "tool"})
+        self.items[TEXT].setdefault(event["messageId"], minted)
+
+    def _messages(self, event: Event) -> None:
+        self.know(event["messages"], restated=True)
+
+    def _activity_snapshot(self, event: Event) -> None:
+        activities, key = self.items[ACTIVITY], event["messageId"]
+        if key in activities and event.get("replace") is False:
+            self._same_owner(activities[key], event)
+        else:
+            activities[key] = Item(ACTIVITY, key, event.get("subagentRunId"))
+
+    def _activity_delta(self, event: Event) -> None:
+        item = self.items[ACTIVITY].get(event["messageId"])
+        if item is None:
+            expected = f"an ACTIVITY_SNAPSHOT of {event['messageId']!r} first"
+            self._break("activity-baseline", expected, "ACTIVITY_DELTA without one")
+        else:
+            self._same_owner(item, event)
+
+    def _artefact(self, event: Event) -> None:
+        families = (CALL,) if event["subtype"] == "tool-call" else (TEXT, REASONING)
+        for family in families:
+            item = self.items[family].get(event["entityId"])
+            if item is not None:
+                self._same_owner(item, event)
+                return
+
+    def _break(self, rule: str, expected: str, found: str) -> None:
+        self._breaches.append(Breach(rule, expected, found))
+
+
+def _key(event: Event, family: Family) -> tuple[Hashable, str | None]:
+    """Name the thing within its family, and its owner. Steps are each owner's own."""
+    owner = event.get("subagentRunId")
+    name = event[KEYS[family]]
+    if family is STEP:
+        return (owner, name), owner
+    return name, owner if family is not SUBAGENT else None
+
+
+def _name(step: Item) -> Any:
+    return step.key[1] if isinstance(step.key, tuple) else step.key
+
+
+_EFFECTS: dict[Effect, Callable[[Machine, Event, Family], None]] = {
+    Effect.OPEN: Machine._open,  # noqa: SLF001 - a table of the machine's own methods
+    Effect.CONTINUE: Machine._continue,  # noqa: SLF001
+    Effect.CLOSE: Machine._close,  # noqa: SLF001
+}
+
+_STANDALONE: dict[str, Callable[[Machine, Event], None]] = {
+    "TOOL_CALL_RESULT": Machine._result,  # noqa: SLF001
+    "MESSAGES_SNAPSHOT": Machine._messages,  # noqa: SLF001
+    "ACTIVITY_SNAPSHOT": Machine._activity_snapshot,  # noqa: SLF001
+    "ACTIVITY_DELTA": Machine._activity_delta,  # noqa: SLF001
+    "REASONING_ENCRYPTED_VALUE": Machine._artefact,  # noqa: SLF001
+}
