@@ -13,7 +13,7 @@ class NoAdapter(Exception):  # noqa: N818 - a sentence about the object
 
 
 FRAMEWORKS: dict[tuple[str, str], str] = {
-    ("pydantic_ai", "AbstractAgent"): "adapters.pydantic_ai:PydanticAI",
+    ("pydantic_ai.agent", "AbstractAgent"): "adapters.pydantic_ai:PydanticAI",
 }
 """Per framework: the module and class of its agents, and the adapter class that takes one of them."""
 
