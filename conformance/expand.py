@@ -43,8 +43,8 @@ class Expander:
 
     def __init__(self) -> None:
         self._lanes: dict[str | None, Assembly] = {}
-        self._explicit: dict[tuple[str, str], str | None] = {}
-        """Items that a start event opened and no end event closed yet, with their owners."""
+        self._explicit: dict[tuple[str, str], bool] = {}
+        """Items that a start event opened and no end event closed yet; whether all their events were explicit."""
 
     def feed(self, event: Event) -> tuple[list[Event], list[Breach]]:
         """Take the next event.
@@ -78,28 +78,26 @@ class Expander:
             expected = f"{triad.chunk} for {triad.family} {key!r}, as it began"
             breaches.append(Breach("chunk-not-mixed", expected, kind))
         if kind == triad.start:
-            self._explicit[triad.family, key] = owner
+            self._explicit[triad.family, key] = True
         elif kind == triad.end:
             self._explicit.pop((triad.family, key), None)
         if mixed is not None and kind != triad.start:
             # The item goes on in the other spelling: no end, so that one mistake is one finding.
             del self._lanes[mixed.owner]
             if kind == triad.content:
-                self._explicit[triad.family, key] = owner
+                self._explicit[triad.family, key] = True
             return [event], breaches
         return [*self._end_lane(owner), event], breaches
 
     def _chunk(self, event: Event, triad: Triad) -> tuple[list[Event], list[Breach]]:
         key, tag = event.get(triad.key), event.get("subagentRunId")
         if key is not None and (triad.family, key) in self._explicit:
-            expected = f"{triad.content} for {triad.family} {key!r}, as it began"
-            return self._content(event, triad, key, tag), [Breach("chunk-not-mixed", expected, triad.chunk)]
+            return self._content(event, triad, key, tag), self._mixed(triad, key)
         lane, breaches = self._lane(event, triad)
         assembly = self._lanes.get(lane)
         if assembly is not None and assembly.triad is triad and key in (None, assembly.key):
             breaches += self._agree(event, assembly)
-            owner = assembly.owner if tag is None else tag
-            return self._content(event, triad, assembly.key, owner), breaches
+            return self._content(event, triad, assembly.key, assembly.owner), breaches
         ends = self._end_lane(lane)
         required = (triad.key, "toolCallName") if triad.chunk == "TOOL_CALL_CHUNK" else (triad.key,)
         missing = [name for name in required if name not in event]
@@ -107,6 +105,14 @@ class Expander:
             expected = f"{' and '.join(required)} on the first {triad.chunk}"
             return ends, breaches or [Breach("chunk-first-complete", expected, f"no {' and no '.join(missing)}")]
         return [*ends, *self._begin(event, triad)], breaches
+
+    def _mixed(self, triad: Triad, key: str) -> list[Breach]:
+        """Report a chunk of an item that a start event opened, at its first chunk."""
+        if not self._explicit[triad.family, key]:
+            return []
+        self._explicit[triad.family, key] = False
+        expected = f"{triad.content} for {triad.family} {key!r}, as it began"
+        return [Breach("chunk-not-mixed", expected, triad.chunk)]
 
     def _begin(self, event: Event, triad: Triad) -> list[Event]:
         key, owner = event[triad.key], event.get("subagentRunId")

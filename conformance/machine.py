@@ -227,7 +227,8 @@ class Machine:
             item = item or Item(family, key, owner)
             item.open = item.implied = True
             self.items[family][key] = self.opened[family, key] = item
-        self._same_owner(item, event)
+        else:
+            self._same_owner(item, event)
 
     def _close(self, event: Event, family: Family) -> None:
         key, owner = _key(event, family)
@@ -253,7 +254,7 @@ class Machine:
 
     def _same_owner(self, item: Item, event: Event) -> None:
         owner = event.get("subagentRunId")
-        if owner is not None and owner != item.owner:
+        if owner is not None and owner != item.owner and not item.implied:
             self._break("owner-agrees", f"the owner of {item}, or no subagentRunId", f"{owner!r} on {event['type']}")
 
     # ---- events that stand alone ----------------------------------------------------------------

@@ -233,8 +233,8 @@ class Union_:  # noqa: N801 - `Union` is typing's
             return value
         named = value.get(self.tag)
         if type(named) is not str:
-            known = ", ".join(sorted(self.options))
-            report.reject((*path, self.tag), f"one of {known}", named if self.tag in value else "nothing")
+            found = describe(named) if self.tag in value else "nothing"
+            report.malformed.append(Malformed((*path, self.tag), f"one of {', '.join(sorted(self.options))}", found))
             return value
         option = self.options.get(named)
         return DROP if option is None else option.hold(value, path, report)

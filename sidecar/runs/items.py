@@ -76,7 +76,8 @@ class Items:
             item = self._opened(TEXT, key, named=bool(step.id))
         _same_owner(item, step)
         lane.message, lane.text = key, item
-        yield from self._grow(item, step.delta, carried)
+        if not begin:
+            yield from self._grow(item, step.delta, carried)
 
     def reasoning(self, step: Reasoning, carried: Carried | None = None, *, begin: bool = False) -> Events:
         """Continue a reasoning message, or begin one within a span of its own."""
@@ -99,7 +100,8 @@ class Items:
             lane.message = lane.text = None
         _same_owner(item, step)
         lane.thought = item
-        yield from self._grow(item, step.delta, carried)
+        if not begin:
+            yield from self._grow(item, step.delta, carried)
 
     def call(self, step: ToolCall, carried: Carried | None = None, *, begin: bool = False) -> Events:
         """Continue a tool call, or begin one in the assistant message of its owner."""
@@ -119,7 +121,8 @@ class Items:
             item = self._opened(CALL, key, named=bool(step.id))
         _same_owner(item, step)
         lane.call = item
-        yield from self._grow(item, step.delta, carried)
+        if not begin:
+            yield from self._grow(item, step.delta, carried)
 
     def _continued(self, lane: Lane, step: ToolCall) -> Item | None:
         """The open call that a step goes on with, if it goes on with one."""

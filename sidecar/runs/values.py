@@ -3,7 +3,7 @@
 Source: basic/processing, basic/versioning
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ag_ui.core import BaseEvent
@@ -11,7 +11,7 @@ from ag_ui.core import BaseEvent
 from conformance.events import Event
 from conformance.json_values import json_value
 from conformance.schema import EVENT
-from conformance.shapes import Report, pointer
+from conformance.shapes import DROP, Report, pointer
 
 
 class StepRefused(Exception):  # noqa: N818 - a sentence about the step
@@ -24,12 +24,24 @@ def wire_event(event: BaseEvent, warn: Callable[[str], None]) -> Event:
     Raises:
         StepRefused: A field holds what the schema rejects. (event-described)
     """
-    written: Any = json_value(event, warn, str(getattr(event.type, "value", event.type)))
+    kind = str(getattr(event.type, "value", event.type))
+    written = {name: json_value(value, warn, f"{kind}/{name}") for name, value in _fields(event)}
     report = Report()
     held = EVENT.hold(written, (), report)
+    if held is DROP:
+        raise StepRefused(f"{kind} is no event of the protocol, or holds what makes it none")
     if report.malformed:
-        raise StepRefused(f"{written['type']}{report.malformed[0]}")
+        raise StepRefused(f"{kind}{report.malformed[0]}")
     for path in report.stripped:  # no-unknown-fields
-        warn(f"{written['type']}{pointer(path)} is not part of the protocol and was left out")
+        warn(f"{kind}{pointer(path)} is not part of the protocol and was left out")
     known: Event = held
     return known
+
+
+def _fields(event: BaseEvent) -> Iterator[tuple[str, Any]]:
+    """The fields that have a value, by their names on the wire; then what the protocol does not know. (absent-not-null)"""
+    for name, info in type(event).model_fields.items():
+        value = getattr(event, name, None)
+        if value is not None or info.is_required():
+            yield info.alias or name, value
+    yield from (event.model_extra or {}).items()

@@ -61,7 +61,9 @@ class OlderPeer:
                 return {**error, **{name: event[name] for name in ("usage", "metadata") if name in event}}
             case "interrupt":
                 return {**event, "outcome": {**outcome, "interrupts": [_untagged(i) for i in outcome["interrupts"]]}}
-        return {**event, "outcome": {"type": "success"}}
+            case "success":  # it does not know pendingToolCallIds, and derives them
+                return {**event, "outcome": {"type": "success"}}
+        return event
 
     def _result(self, event: Event) -> Event:
         return {**event, "content": self._flat("TOOL_CALL_RESULT", event["content"])}

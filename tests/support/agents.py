@@ -1,0 +1,54 @@
+"""Adapters for tests: they play what they are given."""
+
+import itertools
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import Any
+
+from ag_ui.core import AgentCapabilities, RunAgentInput
+
+from adapters.base import RunContext, Step
+from conformance.order import Delta
+from sidecar.runs.pipeline import Pipeline
+
+
+class Scripted:
+    """Plays an async generator function, or a list of steps in which an exception is raised."""
+
+    def __init__(self, play: Callable[[RunContext], AsyncGenerator[Step, None]] | Iterable[Any]) -> None:
+        self._play = play
+
+    def capabilities(self) -> AgentCapabilities:
+        return AgentCapabilities()
+
+    async def run(self, run: RunContext) -> AsyncGenerator[Step, None]:
+        if callable(self._play):
+            async for step in self._play(run):
+                yield step
+            return
+        for step in self._play:
+            if isinstance(step, BaseException):
+                raise step
+            yield step
+
+
+def run_input(**fields: Any) -> dict[str, Any]:
+    """A run input of a current client, as JSON."""
+    messages = fields.pop("messages", [{"id": "u1", "role": "user", "content": "hello"}])
+    return {"threadId": "t1", "runId": "r1", "protocolVersion": "1.0", "messages": messages, **fields}
+
+
+def make_pipeline(**fields: Any) -> tuple[Pipeline, list[str]]:
+    """A pipeline with ids i1, i2, ... and the list of its warnings."""
+    numbers, warnings = itertools.count(1), []
+    given = RunAgentInput.model_validate(run_input(**fields))
+    return Pipeline(given, ids=lambda: f"i{next(numbers)}", warn=warnings.append), warnings
+
+
+def play(steps: Iterable[Any], **fields: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """The events of a run that takes these steps and comes to its end, and the warnings."""
+    pipeline, warnings = make_pipeline(**fields)
+    events = list(pipeline.start())
+    for step in steps:
+        events += pipeline.feed(step)
+    events += pipeline.finish()
+    return [event.event() if isinstance(event, Delta) else event for event in events], warnings
