@@ -7,8 +7,8 @@ network, and keeps nothing between runs: what it resumes, it reads from the run 
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Callable
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Iterator
+from typing import Any, TypeAlias
 
 from ag_ui.core import (
     ActivityDeltaEvent,
@@ -40,6 +40,7 @@ from ag_ui.core import (
     ToolMessage,
     ToolsCapabilities,
     TransportCapabilities,
+    UserMessage,
 )
 
 from adapters.base import (
@@ -55,7 +56,13 @@ from adapters.base import (
 )
 from adapters.messages import last_user_text
 
-Steps = AsyncGenerator[Step, None]
+PAUSE = None
+"""The time between two words."""
+
+Cue: TypeAlias = Step | str | float | None
+"""What a scenario is made of: a step, a sentence to say word by word, a pause in seconds, or PAUSE."""
+
+Cues = Iterator[Cue]
 
 TINY_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
@@ -99,207 +106,221 @@ class Demo:
             human_in_the_loop=HumanInTheLoopCapabilities(supported=True, approvals=True, interrupts=True),
         )
 
-    async def run(self, run: RunContext) -> Steps:
+    async def run(self, run: RunContext) -> AsyncGenerator[Step, None]:
         """Play what the input asks for."""
-        async for step in self._play(run):
-            yield step
-        yield ModelUsage("demo", "script-1", input_tokens=len(last_user_text(run.input.messages)), output_tokens=7)
+        for cue in _choose(run):
+            if isinstance(cue, str):
+                for word in _words(cue):
+                    await asyncio.sleep(self._pace)
+                    yield Text(word)
+            elif cue is PAUSE or isinstance(cue, float):
+                await asyncio.sleep(self._pace if cue is PAUSE else cue)
+            else:
+                yield cue
+        asked = last_user_text(run.input.messages)
+        yield ModelUsage("demo", "script-1", input_tokens=len(_words(asked)), output_tokens=7)
 
-    def _play(self, run: RunContext) -> Steps:
-        if _open_approvals(run) or run.input.resume:
-            return self._resume(run)
-        last = run.input.messages[-1] if run.input.messages else None
-        if isinstance(last, ToolMessage):
-            return self._answered(last)
-        words = re.findall(r"[a-z]+", last_user_text(run.input.messages).lower())
-        chosen = next((word for word in words if word in SCENARIOS), "help")
-        return SCENARIOS[chosen](self, run)
 
-    async def _say(self, text: str, **where: Any) -> Steps:
-        for piece in re.findall(r"\S+\s*|\s+", text):
-            await asyncio.sleep(self._pace)
-            yield Text(piece, **where)
+def _choose(run: RunContext) -> Cues:
+    if _open_approvals(run):
+        return _resume(run)
+    for interrupt in run.answers:
+        run.warn(f"the resume entry for {interrupt!r} is left out: nothing is open")  # resume-unknown-ignored
+    match run.input.messages[-1:]:
+        case [ToolMessage() as answer]:
+            return _answered(answer)
+        case [UserMessage()]:
+            asked = re.findall(r"[a-z]+", last_user_text(run.input.messages).lower())
+            return SCENARIOS[next((word for word in asked if word in SCENARIOS), "help")](run)
+    return iter(["There is nothing to answer."])
 
-    # ---- scenarios ------------------------------------------------------------------------------
 
-    async def help(self, run: RunContext) -> Steps:  # noqa: ARG002 - every scenario is given its run
-        """This list."""
-        yield Text("Say one of these words:\n\n")
-        for word, scenario in SCENARIOS.items():
-            yield Text(f"- `{word}`: {scenario.__doc__}\n")
+def _words(text: str) -> list[str]:
+    return re.findall(r"\S+\s*|\s+", text)
 
-    async def text(self, run: RunContext) -> Steps:  # noqa: ARG002
-        """A streamed answer."""
-        async for step in self._say(
-            "This is a plain answer: it arrives word by word, as a model writes. Ünïcode too: 🌍."
-        ):
-            yield step
 
-    async def reasoning(self, run: RunContext) -> Steps:
-        """Reasoning with an encrypted value, then an answer."""
-        thought = run.ids()
-        for piece in ("The user wants ", "to see me think. ", "I pretend."):
-            await asyncio.sleep(self._pace)
-            yield Reasoning(piece, thought)
-        yield ReasoningEncryptedValueEvent(subtype="message", entity_id=thought, encrypted_value="b3BhcXVl")
-        yield ReasoningMessageEndEvent(message_id=thought)
-        async for step in self._say("I thought about it, and here is the answer."):
-            yield step
+# ---- scenarios: what each shows is its docstring ---------------------------------------------------
 
-    async def tool(self, run: RunContext) -> Steps:
-        """A server tool: streamed arguments, a result."""
-        call = run.ids()
-        async for step in self._say("Let me look. "):
-            yield step
-        for piece in ('{"city":', ' "Lis', 'bon"}'):
-            await asyncio.sleep(self._pace)
-            yield ToolCall(piece, call, WEATHER.name)
-        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content='{"sky": "clear", "celsius": 21}')
-        async for step in self._say("It is 21 degrees in Lisbon."):
-            yield step
 
-    async def parallel(self, run: RunContext) -> Steps:
-        """Two tool calls at once, answered in another order."""
-        first, second = run.ids(), run.ids()
-        for left, right in (('{"city":', '{"city":'), (' "Oslo"}', ' "Rome"}')):
-            yield ToolCall(left, first, WEATHER.name)
-            yield ToolCall(right, second, WEATHER.name)
-            await asyncio.sleep(self._pace)
-        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=second, content="sunny")
-        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=first, content="snow")
-        async for step in self._say("Snow in Oslo, sun in Rome."):
-            yield step
+def help(run: RunContext) -> Cues:
+    """This list."""
+    yield Text("Say one of these words:\n\n")
+    for word, scenario in SCENARIOS.items():
+        yield Text(f"- `{word}`: {scenario.__doc__}\n")
 
-    async def image(self, run: RunContext) -> Steps:
-        """A tool result with a picture."""
-        call = run.ids()
-        yield ToolCall('{"city": "Lisbon"}', call, WEATHER.name)
-        picture = ImagePart(source=DataSource(value=TINY_PNG, mime_type="image/png"))
-        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content=[TextPart(text="The sky:"), picture])
-        async for step in self._say("The result has a picture."):
-            yield step
 
-    async def frontend(self, run: RunContext) -> Steps:
-        """A call of the first tool that your run input advertises."""
-        if not run.input.tools:
-            yield Text("The run input advertises no tools; add one and say `frontend` again.")
-            return
-        tool = run.input.tools[0]
-        yield ToolCall(json.dumps(_example(tool.parameters)), name=tool.name)
+def text(run: RunContext) -> Cues:
+    """A streamed answer."""
+    yield "This is a plain answer: it arrives word by word, as a model writes. Ünïcode too: 🌍."
 
-    async def approval(self, run: RunContext) -> Steps:
-        """An interrupt that asks for consent; resume it."""
-        call = run.ids()
-        async for step in self._say("This needs your consent. "):
-            yield step
-        yield ToolCall('{"path": "/tmp/old"}', call, DELETE.name)
-        yield Interrupted([_approval(call)])
 
-    async def state(self, run: RunContext) -> Steps:
-        """A state snapshot and its deltas."""
-        given = run.input.state if isinstance(run.input.state, dict) else {}
-        plan = {**given, "tasks": ["plan", "build", "test"], "done": []}
+def reasoning(run: RunContext) -> Cues:
+    """Reasoning with an encrypted value, then an answer."""
+    thought = run.ids()
+    for piece in ("The user wants ", "to see me think. ", "I pretend."):
+        yield PAUSE
+        yield Reasoning(piece, thought)
+    yield ReasoningEncryptedValueEvent(subtype="message", entity_id=thought, encrypted_value="b3BhcXVl")
+    yield ReasoningMessageEndEvent(message_id=thought)
+    yield "I thought about it, and here is the answer."
+
+
+def tool(run: RunContext) -> Cues:
+    """A server tool: streamed arguments, a result."""
+    call = run.ids()
+    yield "Let me look. "
+    for piece in ('{"city":', ' "Lis', 'bon"}'):
+        yield PAUSE
+        yield ToolCall(piece, call, WEATHER.name)
+    yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content='{"sky": "clear", "celsius": 21}')
+    yield "It is 21 degrees in Lisbon."
+
+
+def parallel(run: RunContext) -> Cues:
+    """Two tool calls at once, answered in another order."""
+    first, second = run.ids(), run.ids()
+    for left, right in (('{"city":', '{"city":'), (' "Oslo"}', ' "Rome"}')):
+        yield ToolCall(left, first, WEATHER.name)
+        yield ToolCall(right, second, WEATHER.name)
+        yield PAUSE
+    yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=second, content="sunny")
+    yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=first, content="snow")
+    yield "Snow in Oslo, sun in Rome."
+
+
+def image(run: RunContext) -> Cues:
+    """A tool result with a picture."""
+    call = run.ids()
+    yield ToolCall('{"city": "Lisbon"}', call, WEATHER.name)
+    picture = ImagePart(source=DataSource(value=TINY_PNG, mime_type="image/png"))
+    yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content=[TextPart(text="The sky:"), picture])
+    yield "The result has a picture."
+
+
+def frontend(run: RunContext) -> Cues:
+    """A call of the first tool that your run input advertises."""
+    if not run.input.tools:
+        yield Text("The run input advertises no tools; add one and say `frontend` again.")
+        return
+    tool = run.input.tools[0]
+    yield ToolCall(json.dumps(_example(tool.parameters)), name=tool.name)
+
+
+def approval(run: RunContext) -> Cues:
+    """An interrupt that asks for consent; resume it."""
+    call = run.ids()
+    yield "This needs your consent. "
+    yield ToolCall('{"path": "/tmp/old"}', call, DELETE.name)
+    yield Interrupted([_approval(call)])
+
+
+def state(run: RunContext) -> Cues:
+    """A state snapshot and its deltas."""
+    given = run.input.state if isinstance(run.input.state, dict) else {}
+    plan = {**given, "tasks": ["plan", "build", "test"], "done": []}
+    yield StateSnapshotEvent(snapshot=plan)
+    for task in plan["tasks"]:
+        yield PAUSE
+        plan["done"].append(task)
         yield StateSnapshotEvent(snapshot=plan)
-        for task in plan["tasks"]:
-            await asyncio.sleep(self._pace)
-            plan["done"].append(task)
-            yield StateSnapshotEvent(snapshot=plan)
-        async for step in self._say("All tasks are done; look at the state."):
-            yield step
+    yield "All tasks are done; look at the state."
 
-    async def activity(self, run: RunContext) -> Steps:
-        """An activity that changes."""
-        activity = run.ids()
-        content = {"query": "AG-UI", "found": 0}
-        yield ActivitySnapshotEvent(message_id=activity, activity_type="web_search", content=content)
-        for found in (2, 5):
-            await asyncio.sleep(self._pace)
-            patch = [{"op": "replace", "path": "/found", "value": found}]
-            yield ActivityDeltaEvent.model_validate(
-                {"messageId": activity, "activityType": "web_search", "patch": patch},
-            )
-        async for step in self._say("I found five pages."):
-            yield step
 
-    async def subagent(self, run: RunContext) -> Steps:
-        """Work delegated to a subagent."""
-        researcher = run.ids()
-        yield SubagentStartedEvent(subagent_run_id=researcher, name="researcher", description="Finds one fact.")
-        yield StepStartedEvent(step_name="research", subagent_run_id=researcher)
-        async for step in self._say("The fact is 42.", subagent=researcher):
-            yield step
-        yield StepFinishedEvent(step_name="research", subagent_run_id=researcher)
-        yield SubagentFinishedEvent(subagent_run_id=researcher, result={"fact": 42})
-        async for step in self._say("My researcher says: 42."):
-            yield step
+def activity(run: RunContext) -> Cues:
+    """An activity that changes."""
+    activity = run.ids()
+    content = {"query": "AG-UI", "found": 0}
+    yield ActivitySnapshotEvent(message_id=activity, activity_type="web_search", content=content)
+    for found in (2, 5):
+        yield PAUSE
+        patch = [{"op": "replace", "path": "/found", "value": found}]
+        yield ActivityDeltaEvent.model_validate({"messageId": activity, "activityType": "web_search", "patch": patch})
+    yield "I found five pages."
 
-    async def steps(self, run: RunContext) -> Steps:  # noqa: ARG002
-        """Steps that overlap."""
-        yield StepStartedEvent(step_name="plan")
-        async for step in self._say("Planning. "):
-            yield step
-        yield StepStartedEvent(step_name="act")
-        yield StepFinishedEvent(step_name="plan")
-        async for step in self._say("Acting."):
-            yield step
-        yield StepFinishedEvent(step_name="act")
 
-    async def custom(self, run: RunContext) -> Steps:  # noqa: ARG002
-        """A custom and a raw event."""
-        yield CustomEvent(name="demo.celebrate", value={"confetti": True})
-        yield RawEvent(event={"provider": "demo", "kind": "heartbeat"}, source="demo")
-        async for step in self._say("I sent a custom event and a raw one."):
-            yield step
+def subagent(run: RunContext) -> Cues:
+    """Work delegated to a subagent."""
+    researcher = run.ids()
+    yield SubagentStartedEvent(subagent_run_id=researcher, name="researcher", description="Finds one fact.")
+    yield StepStartedEvent(step_name="research", subagent_run_id=researcher)
+    for word in _words("The fact is 42."):
+        yield PAUSE
+        yield Text(word, subagent=researcher)
+    yield StepFinishedEvent(step_name="research", subagent_run_id=researcher)
+    yield SubagentFinishedEvent(subagent_run_id=researcher, result={"fact": 42})
+    yield "My researcher says: 42."
 
-    async def result(self, run: RunContext) -> Steps:  # noqa: ARG002
-        """A structured result."""
-        yield Text("The result is in RUN_FINISHED.")
-        yield Success({"answer": 42, "unit": "none"})
 
-    async def error(self, run: RunContext) -> Steps:  # noqa: ARG002
-        """A failure with a message for the user."""
-        yield Text("This will not ")
-        raise AdapterError("The demo failed, as you asked.", code="demo_error")
+def steps(run: RunContext) -> Cues:
+    """Steps that overlap."""
+    yield StepStartedEvent(step_name="plan")
+    yield "Planning. "
+    yield StepStartedEvent(step_name="act")
+    yield StepFinishedEvent(step_name="plan")
+    yield "Acting."
+    yield StepFinishedEvent(step_name="act")
 
-    async def crash(self, run: RunContext) -> Steps:  # noqa: ARG002
-        """A failure whose text stays in the log."""
-        yield Text("This will not ")
-        raise RuntimeError("a secret that no reader sees: /etc/demo sk-0123")
 
-    async def slow(self, run: RunContext) -> Steps:  # noqa: ARG002
-        """A minute of counting, to be cancelled."""
-        for count in range(1, 121):
-            yield Text(f"{count} ")
-            await asyncio.sleep(0.5)
+def custom(run: RunContext) -> Cues:
+    """A custom and a raw event."""
+    yield CustomEvent(name="demo.celebrate", value={"confetti": True})
+    yield RawEvent(event={"provider": "demo", "kind": "heartbeat"}, source="demo")
+    yield "I sent a custom event and a raw one."
 
-    # ---- continuing -----------------------------------------------------------------------------
 
-    async def _answered(self, answer: ToolMessage) -> Steps:
-        said = f"error: {answer.error}" if answer.error else answer.content
-        async for step in self._say(f"Your tool answered: {said}"):
-            yield step
+def result(run: RunContext) -> Cues:
+    """A structured result."""
+    yield Text("The result is in RUN_FINISHED.")
+    yield Success({"answer": 42, "unit": "none"})
 
-    async def _resume(self, run: RunContext) -> Steps:
-        """Act on the answers; a call without one is never run and never given up: the run asks for it again."""
-        approvals = _open_approvals(run)
-        for interrupt in run.answers.keys() - {_interrupt_id(call) for call in approvals}:
-            run.warn(f"resume entry for {interrupt!r}, which is not open, is left out")  # resume-unknown-ignored
-        unanswered = [call for call in approvals if _interrupt_id(call) not in run.answers]
-        for call in approvals:
-            entry = run.answers.get(_interrupt_id(call))
-            if entry is None:
-                continue
-            payload = entry.payload if entry.status == "resolved" and isinstance(entry.payload, dict) else {}
-            is_approved = payload.get("approved") is True  # resume-cancelled-not-performed
-            result = "deleted" if is_approved else f"not deleted: {payload.get('reason') or 'no consent'}"
-            yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content=result)
-            restated = _without_echo(run, call, result)
-            if restated is not None:
-                yield restated
-            async for step in self._say("Done: " + result + ". "):
-                yield step
-        if unanswered:  # resume-uncovered-stays-open
-            yield Interrupted([_approval(call) for call in unanswered])
+
+def error(run: RunContext) -> Cues:
+    """A failure with a message for the user."""
+    yield Text("This will not ")
+    raise AdapterError("The demo failed, as you asked.", code="demo_error")
+
+
+def crash(run: RunContext) -> Cues:
+    """A failure whose text stays in the log."""
+    yield Text("This will not ")
+    raise RuntimeError("a secret that no reader sees: /etc/demo sk-0123")
+
+
+def slow(run: RunContext) -> Cues:
+    """A minute of counting, to be cancelled."""
+    for count in range(1, 121):
+        yield Text(f"{count} ")
+        yield 0.5
+
+
+# ---- continuing -----------------------------------------------------------------------------------
+
+
+def _answered(answer: ToolMessage) -> Cues:
+    said = f"error: {answer.error}" if answer.error else answer.content
+    yield f"Your tool answered: {said}"
+
+
+def _resume(run: RunContext) -> Cues:
+    """Act on the answers; a call without one is never run and never given up: the run asks for it again."""
+    approvals = _open_approvals(run)
+    for interrupt in run.answers.keys() - {_interrupt_id(call) for call in approvals}:
+        run.warn(f"the resume entry for {interrupt!r} is left out: it is not open")  # resume-unknown-ignored
+    unanswered = [call for call in approvals if _interrupt_id(call) not in run.answers]
+    for call in approvals:
+        entry = run.answers.get(_interrupt_id(call))
+        if entry is None:
+            continue
+        payload = entry.payload if entry.status == "resolved" and isinstance(entry.payload, dict) else {}
+        is_approved = payload.get("approved") is True  # resume-cancelled-not-performed
+        result = "deleted" if is_approved else f"not deleted: {payload.get('reason') or 'no consent'}"
+        yield ToolCallResultEvent(message_id=run.ids(), tool_call_id=call, content=result)
+        restated = _without_echo(run, call, result)
+        if restated is not None:
+            yield restated
+        yield "Done: " + result + ". "
+    if unanswered:  # resume-uncovered-stays-open
+        yield Interrupted([_approval(call) for call in unanswered])
 
 
 def _interrupt_id(call: str) -> str:
@@ -361,24 +382,24 @@ def _example(schema: Any) -> Any:
     return {}
 
 
-SCENARIOS: dict[str, Callable[[Demo, RunContext], Steps]] = {
-    "help": Demo.help,
-    "text": Demo.text,
-    "reasoning": Demo.reasoning,
-    "tool": Demo.tool,
-    "parallel": Demo.parallel,
-    "image": Demo.image,
-    "frontend": Demo.frontend,
-    "approval": Demo.approval,
-    "state": Demo.state,
-    "activity": Demo.activity,
-    "subagent": Demo.subagent,
-    "steps": Demo.steps,
-    "custom": Demo.custom,
-    "result": Demo.result,
-    "error": Demo.error,
-    "crash": Demo.crash,
-    "slow": Demo.slow,
+SCENARIOS: dict[str, Callable[[RunContext], Cues]] = {
+    "help": help,
+    "text": text,
+    "reasoning": reasoning,
+    "tool": tool,
+    "parallel": parallel,
+    "image": image,
+    "frontend": frontend,
+    "approval": approval,
+    "state": state,
+    "activity": activity,
+    "subagent": subagent,
+    "steps": steps,
+    "custom": custom,
+    "result": result,
+    "error": error,
+    "crash": crash,
+    "slow": slow,
 }
 """What each word plays; a scenario's docstring says what it shows."""
 

@@ -113,6 +113,7 @@ class BodyTooLarge(Refused):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"The body is larger than {limit} bytes; send less, or raise max_body_bytes.", limit=limit)
+        self.limit = limit
 
 
 class WrongContentType(Refused):

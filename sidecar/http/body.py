@@ -3,12 +3,19 @@
 Source: basic/transports/http-sse#request
 """
 
+import asyncio
+from contextlib import suppress
+
 from starlette.requests import ClientDisconnect
-from starlette.types import Receive
+from starlette.responses import Response
+from starlette.types import Message, Receive, Send
 
 from sidecar.errors import BodyTooLarge, NothingAcceptable, WrongContentType
 
 STREAM = ("text", "event-stream")
+
+LINGER = 2.0
+"""How long the rest of a body that is too large is thrown away, in seconds."""
 
 
 async def read_body(headers: dict[str, str], receive: Receive, limit: int) -> bytes:
@@ -33,6 +40,27 @@ async def read_body(headers: dict[str, str], receive: Receive, limit: int) -> by
             raise BodyTooLarge(limit)
         more = message.get("more_body", False)
     return b"".join(chunks)
+
+
+async def answer_unread(answer: Response, receive: Receive, send: Send, limit: int) -> None:
+    """Answer a request whose body goes on, then close the connection.
+
+    Most clients look for the answer when they have sent all, and a connection that is closed while they send takes the
+    answer along. So what comes is thrown away for a moment: at most four times `limit` bytes, and `LINGER` seconds.
+    """
+    answer.headers["Connection"] = "close"
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": answer.raw_headers})
+    await send({"type": "http.response.body", "body": answer.body, "more_body": True})
+    with suppress(TimeoutError):
+        await asyncio.wait_for(_throw_away(receive, 4 * limit), LINGER)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _throw_away(receive: Receive, limit: int) -> None:
+    message: Message = {"type": "http.request", "more_body": True}
+    while message.get("more_body") and limit > 0:
+        message = await receive()
+        limit -= len(message.get("body", b""))
 
 
 def check_content_type(headers: dict[str, str]) -> None:

@@ -11,7 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sidecar.errors import Refused
+from sidecar.errors import BodyTooLarge, Refused
+from sidecar.http.body import answer_unread
 
 log = structlog.get_logger("sidecar.http")
 
@@ -38,7 +39,10 @@ class Boundary:
         except Refused as refused:
             log.info("request refused", **_who(scope), status=refused.status, code=refused.code, detail=str(refused))
             answer = problem(scope, refused.status, refused.code, refused.title, str(refused), **refused.extra)
-            await answer(scope, receive, send)
+            if isinstance(refused, BodyTooLarge):
+                await answer_unread(answer, receive, send, refused.limit)
+            else:
+                await answer(scope, receive, send)
         except HTTPException as error:
             await _of_router(scope, error)(scope, receive, send)
         except Exception:
@@ -54,12 +58,8 @@ def problem(scope: Scope, status: int, code: str, title: str, detail: str, **ext
     """Problem details of RFC 9457: `code` is stable, `requestId` is in the log."""
     request_id = scope["state"]["request_id"]
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
-    headers = {"X-Request-Id": request_id}
-    if status == 413:  # noqa: PLR2004 - the rest of the body is not read
-        headers["Connection"] = "close"
-    return JSONResponse(
-        {**body, "requestId": request_id, **extra}, status, headers, media_type="application/problem+json"
-    )
+    document = {**body, "requestId": request_id, **extra}
+    return JSONResponse(document, status, {"X-Request-Id": request_id}, media_type="application/problem+json")
 
 
 def _of_router(scope: Scope, error: HTTPException) -> JSONResponse:

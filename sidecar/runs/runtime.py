@@ -77,7 +77,7 @@ class Run:
         self._warned: set[str] = set()
         self._pipeline = Pipeline(request.run_input, ids=_new_id, warn=self.warn)
         self.task = asyncio.get_running_loop().create_task(self._work())
-        self.task.add_done_callback(self._never_ran)
+        self.task.add_done_callback(self._is_over)
 
     def warn(self, what: str) -> None:
         """Tell the operator, once for each thing."""
@@ -139,11 +139,11 @@ class Run:
     async def _fail(self, error: BaseException) -> None:
         failure = _failure(error, debug=self._runtime.debug)
         self.status, self.code = "failed", failure.code
+        await self._end(self._pipeline.fail(failure.message, failure.code, self.request.request_id))
         if failure.is_fault:
             log.error("run failed", code=failure.code, exc_info=failure.error, **self._ids())
         else:
             log.warning("run failed", code=failure.code, message=failure.message, **self._ids())
-        await self._end(self._pipeline.fail(failure.message, failure.code, self.request.request_id))
 
     async def _end(self, events: list[Produced]) -> None:
         """Send the last events, once; log the run."""
@@ -182,10 +182,11 @@ class Run:
         self.task.cancel()
         asyncio.get_running_loop().call_later(self._runtime.stop_grace, self._leave_behind)
 
-    def _never_ran(self, _: asyncio.Task[None]) -> None:
-        """End a run whose task was cancelled before it took its first step."""
+    def _is_over(self, task: asyncio.Task[None]) -> None:
+        """End a run whose task ended without it: cancelled before its first step, or broken in a way of its own."""
         if not self._ending:
-            self._runtime.in_background(self._end_cancelled())
+            error = None if task.cancelled() else task.exception()
+            self._runtime.in_background(self._end_cancelled() if error is None else self._fail(error))
 
     def _leave_behind(self) -> None:
         if not self._ending:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 from typing import Any
 
 from ag_ui.core import AgentCapabilities, RunAgentInput
@@ -22,8 +23,9 @@ class Scripted:
 
     async def run(self, run: RunContext) -> AsyncGenerator[Step, None]:
         if callable(self._play):
-            async for step in self._play(run):
-                yield step
+            async with aclosing(self._play(run)) as steps:  # left in this task, not by the garbage collector
+                async for step in steps:
+                    yield step
             return
         for step in self._play:
             if isinstance(step, BaseException):
