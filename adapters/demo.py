@@ -54,7 +54,7 @@ from adapters.base import (
     Text,
     ToolCall,
 )
-from adapters.messages import last_user_text
+from adapters.messages import last_user_text, text_of
 
 PAUSE = None
 """The time between two words."""
@@ -338,30 +338,29 @@ def _approval(call: str) -> Interrupt:
 
 
 def _open_approvals(run: RunContext) -> list[str]:
-    """The gated calls of the history without a result.
-
-    An answer that came with a resume entry is no result: some
-    clients insert the approval as a tool message themselves.
-    """
-    answered = {m.tool_call_id for m in run.input.messages if isinstance(m, ToolMessage)}
+    """The gated calls of the history without a result."""
+    answered = {m.tool_call_id for m in run.input.messages if isinstance(m, ToolMessage) and not _is_echo(m)}
     return [
         call.id
         for message in run.input.messages
         if isinstance(message, AssistantMessage)
         for call in message.tool_calls or ()
-        if call.function.name == DELETE.name and (call.id not in answered or _interrupt_id(call.id) in run.answers)
+        if call.function.name == DELETE.name and call.id not in answered
     ]
+
+
+def _is_echo(message: ToolMessage) -> bool:
+    """Say whether a tool message is the answer to an approval rather than a result: some clients insert it so."""
+    return text_of(message).lstrip().startswith("{") and "approved" in text_of(message)
 
 
 def _without_echo(run: RunContext, call: str, result: str) -> MessagesSnapshotEvent | None:
     """Restate the history with the real result in the place of the client's echo of the approval, if it has one."""
-    if not any(isinstance(m, ToolMessage) and m.tool_call_id == call for m in run.input.messages):
-        return None
     messages = [
         m.model_copy(update={"content": result}) if isinstance(m, ToolMessage) and m.tool_call_id == call else m
         for m in run.input.messages
     ]
-    return MessagesSnapshotEvent(messages=messages)
+    return MessagesSnapshotEvent(messages=messages) if messages != run.input.messages else None
 
 
 def _example(schema: Any) -> Any:

@@ -18,8 +18,8 @@ from sidecar.errors import ConfigurationError
 
 PREFIX = "AGUI_"
 DEFAULT_FILE = "sidecar.toml"
-NOT_SETTINGS = frozenset({"AGUI_CORPUS"})
-"""Names in the environment with our prefix that are read by others (the tests)."""
+NOT_SETTINGS = frozenset({"AGUI_CORPUS", "AGUI_NODE_BIN"})
+"""Names in the environment with our prefix that the tests read."""
 
 
 class Settings(BaseSettings):

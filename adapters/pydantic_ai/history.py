@@ -3,6 +3,7 @@
 PydanticAI's own loader and sanitiser are used: they know every part that its adapter ever put into a message.
 """
 
+import warnings
 from typing import Any
 
 from pydantic_ai.agent import AbstractAgent
@@ -21,4 +22,9 @@ def load_history(agent: AbstractAgent[Any, Any], run: RunContext) -> list[ModelM
     if not run.input.messages:
         raise AdapterError("The run input has no messages to answer.", "no_messages")
     adapter: AGUIAdapter[Any, Any] = AGUIAdapter(agent=agent, run_input=run.input)
-    return adapter.sanitize_messages(AGUIAdapter.load_messages(run.input.messages))
+    with warnings.catch_warnings(record=True) as noticed:
+        warnings.simplefilter("always")
+        history = adapter.sanitize_messages(AGUIAdapter.load_messages(run.input.messages))
+    for notice in noticed:
+        run.warn(str(notice.message))
+    return history

@@ -47,8 +47,10 @@ class Response:
             yield from self._end(event.index, event.part)
 
     def end(self) -> Iterator[Step]:
-        """Close the assistant message."""
+        """Close the assistant message and its calls: until now their arguments may have gone on, in any order."""
         yield TextMessageEndEvent(message_id=self._message)
+        for call in self._calls.values():
+            yield ToolCallEndEvent(tool_call_id=call)
 
     def _delta(self, index: int, delta: Any) -> Iterator[Step]:
         if type(delta) is TextPartDelta:
@@ -69,15 +71,12 @@ class Response:
                 yield ToolCall(_arguments(part.args), part.tool_call_id, part.tool_name, self._message)
 
     def _end(self, index: int, part: Any) -> Iterator[Step]:
-        match part:
-            case ThinkingPart():
-                thought = self._thought(index)
-                artefact = _artefact(part)
-                if artefact is not None:
-                    yield ReasoningEncryptedValueEvent(subtype="message", entity_id=thought, encrypted_value=artefact)
-                yield ReasoningMessageEndEvent(message_id=thought)
-            case ToolCallPart():
-                yield ToolCallEndEvent(tool_call_id=part.tool_call_id)
+        if isinstance(part, ThinkingPart):
+            thought = self._thought(index)
+            artefact = _artefact(part)
+            if artefact is not None:
+                yield ReasoningEncryptedValueEvent(subtype="message", entity_id=thought, encrypted_value=artefact)
+            yield ReasoningMessageEndEvent(message_id=thought)
 
     def _thought(self, index: int) -> str:
         if index not in self._thoughts:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,13 +39,13 @@ class Server:
     log: Path
 
     def lines(self, run_id: str, event: str) -> list[dict[str, Any]]:
-        """The log lines of one run about one event."""
-        lines = map(json.loads, self.log.read_text().splitlines())
+        """The lines about one event of a run, as far as they are written."""
+        lines = map(json.loads, self.log.read_text().split("\n")[:-1])
         return [line for line in lines if line.get("run_id") == run_id and line["event"] == event]
 
-    def end_of(self, run_id: str) -> dict[str, Any]:
-        """Wait for the log line about the end of a run, which may come after its reader has left."""
-        return _wait(lambda: self.lines(run_id, "run ended"), f"the end of run {run_id}")[0]
+    def line(self, run_id: str, event: str) -> dict[str, Any]:
+        """The first of them; it may be written after the run's reader has seen the end."""
+        return _wait(lambda: self.lines(run_id, event), f"the log line {event!r} of run {run_id}")[0]
 
 
 @pytest.fixture(scope="session")
@@ -55,27 +56,35 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     command = [sys.executable, "-m", "sidecar", "serve", "adapters.demo:demo", "--port", "0", "--log-format", "json"]
     # What the environment and the working directory say of settings is not under test.
     env = {name: value for name, value in os.environ.items() if not name.startswith("AGUI_")}
-    with log.open("wb") as stderr, subprocess.Popen(command, cwd=place, env=env, stderr=stderr) as process:
-        try:
-            yield Server(_wait(lambda: _ready(log, process), "a ready server"), log)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(PATIENCE)
+    with log.open("wb") as stderr, _process(command, cwd=place, env=env, stderr=stderr) as process:
+        yield Server(_wait(lambda: _ready(log, process), "a ready server"), log)
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE)
     # Uvicorn gives the signal back to the process when it has shut down.
     assert process.returncode in (0, -signal.SIGTERM)
-    # A traceback outside of a log line is none that the server meant to write, and parses as no JSON.
+    # A traceback that the server did not mean to log is no JSON.
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     raised = {line["exception"].splitlines()[-1] for line in lines if "exception" in line}
     assert all("a secret that no reader sees" in error for error in raised), raised  # the demo's `crash`
     assert lines[-1]["event"].startswith("Finished server process")
 
 
-def _ready(log: Path, process: subprocess.Popen[bytes]) -> str | None:
+def _ready(log: Path, process: subprocess.Popen[Any]) -> str | None:
     """The server's URL, when it takes runs."""
     assert process.poll() is None, log.read_text()
     listening = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
     is_ready = listening and httpx.get(listening[0] + "/readyz").is_success
     return listening[0] if listening and is_ready else None
+
+
+@contextmanager
+def _process(command: list[str], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """Run a process; one that did not end by itself does not outlive the tests."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def _wait(for_what: Any, name: str) -> Any:
@@ -178,8 +187,8 @@ def client(request: pytest.FixtureRequest, server: Server, node: dict[str, str])
     """Run a client's process; at the end it must have had nothing to say on stderr."""
     version = request.param
     command = ["node", "run.mjs", f"ag-ui-{version}", server.url + PATHS[version]]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=CLIENTS, env=node, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with _process(command, cwd=CLIENTS, env=node, encoding="utf-8", **pipes) as process:
         yield Client(version, process)
         _, stderr = process.communicate(timeout=PATIENCE)
     assert (process.returncode, stderr) == (0, "")
@@ -197,7 +206,9 @@ def node() -> dict[str, str]:
     env = _node_environment()
     lock, installed = CLIENTS / "package-lock.json", CLIENTS / "node_modules" / ".package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        npm = subprocess.run(["npm", "ci"], cwd=CLIENTS, env=env, capture_output=True, text=True, check=False)
+        npm = subprocess.run(
+            ["npm", "ci", "--no-audit"], cwd=CLIENTS, env=env, capture_output=True, text=True, check=False
+        )
         assert npm.returncode == 0, npm.stdout + npm.stderr
     return env
 

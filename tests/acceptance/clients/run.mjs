@@ -1,7 +1,7 @@
 // A public AG-UI client, driven line by line: `node run.mjs CLIENT URL`.
 //
 // Each line of stdin is a turn, each line of stdout is what the client made of it. So a turn can answer a tool call or
-// an interrupt of the one before, whose identifiers nobody knows in advance. A turn is a JSON object; all may be missing:
+// an interrupt of the one before, whose identifiers nobody knows in advance. A turn is an object; no key is required:
 //   conversation        which one it belongs to; each has an agent, and so a thread, of its own
 //   messages            added to the conversation before the run
 //   state               the shared state to send, instead of the one that the client holds
