@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 import structlog
@@ -18,13 +19,32 @@ from sidecar.settings import Settings
 log = structlog.get_logger("sidecar.server")
 
 
+WELCOME = """
+Agents: {agents}
+Address: {url}
+Try it:
+
+  curl -N {url}/ -H 'Content-Type: application/json' -d '{body}'
+"""
+
+BODY = '{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","content":"help"}]}'
+
+
 class Server(uvicorn.Server):
     """Uvicorn, but a stop first gives every run its end, and the process is gone when the grace period is over."""
 
-    def __init__(self, config: uvicorn.Config, runtime: Runtime, grace: float) -> None:
+    def __init__(self, config: uvicorn.Config, runtime: Runtime, grace: float, welcome: Callable[[str], None]) -> None:
         super().__init__(config)
         self._runtime = runtime
         self._grace = grace
+        self._welcome = welcome
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say where."""
+        await super().startup(sockets)
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            self._welcome(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the runs, then the connections."""
@@ -50,8 +70,16 @@ def serve(agents: Agents, settings: Settings) -> None:
         timeout_graceful_shutdown=max(1, round(settings.shutdown_grace)),
     )
     _settle_memory()
+    server = Server(config, runtime, settings.shutdown_grace, lambda url: _say_welcome(url, agents, settings))
     with suppress(KeyboardInterrupt):
-        Server(config, runtime, settings.shutdown_grace).run()
+        server.run()
+
+
+def _say_welcome(url: str, agents: Agents, settings: Settings) -> None:
+    """Tell a person what to do next; a machine that reads the log needs no advice."""
+    if settings.log_format == "console":
+        names = ", ".join(agent.name for agent in agents)
+        print(WELCOME.format(agents=names, url=url, body=BODY), flush=True)  # noqa: T201 - this is the command line
 
 
 def _settle_memory() -> None:

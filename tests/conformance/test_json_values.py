@@ -30,6 +30,19 @@ class Name(str):
     __slots__ = ()
 
 
+class Count(int):
+    pass
+
+
+class Ratio(float):
+    pass
+
+
+class Node(BaseModel):
+    name: str
+    next: "Node | None" = None
+
+
 class Point(BaseModel):
     x_value: int = Field(serialization_alias="xValue")
     other: Any = None
@@ -59,6 +72,8 @@ SILENT = [
     (Color.RED, "red"),
     (Level.LOW, 1),
     (Name("n"), "n"),
+    (Count(3), 3),
+    (Ratio(0.5), 0.5),
     (Pair(1, [Color.RED]), {"left": 1, "right": ["red"]}),
     (Point(x_value=1), {"xValue": 1, "other": None}),
     ((1, 2), [1, 2]),
@@ -126,6 +141,14 @@ def test_a_value_inside_itself_is_cut():
     written, warnings = converted(point)
     assert written["xValue"] == 1
     assert len(warnings) == 1
+
+
+def test_a_model_that_cannot_be_dumped_is_read_field_by_field():
+    node = Node(name="a")
+    node.next = node
+    written, warnings = converted(node)
+    assert written == {"name": "a", "next": None}
+    assert warnings == ["state/next: it contains itself; sent as null"]
 
 
 def test_the_same_value_twice_is_no_cycle():

@@ -178,6 +178,8 @@ KEPT = {
     "one step name of two owners": [
         *(RS, step("STARTED"), step("STARTED", **A), step("FINISHED"), step("FINISHED", **A), RF),
     ],
+    "a step again after its end": [RS, *[step("STARTED"), step("FINISHED")] * 2, RF],
+    "an input that repeats a message": [{**RS, "input": {"messages": [{"id": "m", "role": "user"}] * 2}}, RF],
     "nested subagents": [
         *(RS, sub("STARTED"), sub("STARTED", "b", parentSubagentRunId="a"), sub("FINISHED", "b"), sub("ERROR"), RF),
     ],

@@ -82,6 +82,12 @@ def test_a_call_without_a_usable_parent_makes_its_own_message():
     assert [message["id"] for message in conversation.messages] == ["u", "c", "d"]
 
 
+def test_a_reopened_call_goes_on():
+    start = call("START", toolCallName="f")
+    (message,) = fold([start, call("ARGS", delta="{"), call("END"), start, call("ARGS", delta="}")]).messages
+    assert [one["function"]["arguments"] for one in message["toolCalls"]] == ["{}"]
+
+
 def test_results_follow_their_call_in_order_whatever_came_between():
     conversation = fold(
         [

@@ -87,6 +87,7 @@ def test_nesting_is_limited_exactly():
             "the number 5",
         ),
         ({"messages": ["hello"]}, "/messages/0", "an object", "'hello'"),
+        ({"tools": [5]}, "/tools/0", "an object", "the number 5"),
         ({"messages": [{"id": "1", "content": "x"}]}, "/messages/0/role", "one of", "nothing"),
         ({"protocolVersion": 1.0}, "/protocolVersion", "a string", "the number 1.0"),
     ],

@@ -164,6 +164,15 @@ def test_a_failure_is_in_the_log_with_its_text_and_the_request_id(serve):
         assert response.headers["x-request-id"] in process.said
 
 
+def test_what_it_says_at_its_start_works_as_pasted(serve):
+    with serve() as process:
+        line = ""
+        while not line.startswith("  curl"):
+            line = process.process.stdout.readline()
+        said = subprocess.run(line, shell=True, capture_output=True, timeout=20, check=True)
+    assert types(parse_sse(said.stdout))[-1] == "RUN_FINISHED"
+
+
 def test_settings_come_from_the_environment_too(serve):
     with serve(AGUI_MAX_BODY_BYTES="2048") as process:
         assert (

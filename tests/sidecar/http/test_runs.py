@@ -5,11 +5,12 @@ import json
 from contextlib import suppress
 
 import pytest
+from ag_ui.core import StateSnapshotEvent, SubagentStartedEvent
 from support.agents import Scripted, run_input
 from support.server import serving
 from support.streams import judge, types
 
-from adapters.base import AdapterError, Text
+from adapters.base import AdapterError, Text, ToolCall
 from adapters.echo import Echo
 
 pytestmark = pytest.mark.anyio
@@ -145,6 +146,27 @@ async def test_an_active_run_id_is_refused_and_an_ended_one_may_come_again():
         await until(lambda: not served.runtime._runs)
         response, _ = await served.run(run_input(resume=[{"interruptId": "i", "status": "resolved"}]), "/agents/echo")
         assert response.status_code == 200
+
+
+async def test_a_peer_without_a_version_gets_its_own_copy():
+    """It would fail on pending calls, on attribution, and on a delta without a baseline."""
+
+    async def agent(run):
+        yield SubagentStartedEvent(subagent_run_id="a", name="n")
+        yield Text("x", subagent="a")
+        yield Text("y")
+        yield ToolCall("{}", "c", "pick")
+        yield StateSnapshotEvent(snapshot={"a": 1, "long": "x" * 100})
+
+    document = run_input(state={"long": "x" * 100}, tools=[{"name": "pick", "description": ""}])
+    del document["protocolVersion"]
+    async with serving({"agent": Scripted(agent)}) as served:
+        response, events = await served.run(document)
+    assert judge(events) == []
+    assert events[0]["protocolVersion"] == "1.0"
+    assert "STATE_SNAPSHOT" in types(events)
+    for unknown in ("pendingToolCallIds", "subagentRunId", "SUBAGENT"):
+        assert unknown not in response.text
 
 
 async def test_state_null_counts_as_absent():

@@ -472,6 +472,7 @@ def test_chunks_are_taken_too():
         TextMessageChunkEvent(message_id="m", role="assistant", delta="a", metadata={"k": 1}, raw_event=1),
         TextMessageChunkEvent(delta="b"),
         TextMessageChunkEvent(metadata={"k": 2}),
+        TextMessageChunkEvent(role="assistant"),
         ToolCallChunkEvent(tool_call_id="c", tool_call_name="f", parent_message_id="m", delta="{"),
         ToolCallChunkEvent(delta="}"),
         ReasoningMessageChunkEvent(message_id="z", delta="hm"),

@@ -74,11 +74,14 @@ def test_messages_are_downgraded_one_by_one():
     }
     handle = {"type": "document", "source": {"type": "file", "value": "f-1"}}
     user = {"id": "2", "role": "user", "content": [{"type": "text", "text": "b"}, handle]}
-    events, warnings = seen({"type": "MESSAGES_SNAPSHOT", "messages": [tool, user, {"id": "3", "role": "assistant"}]})
+    plain = {"id": "4", "role": "user", "content": [{"type": "text", "text": "c"}]}
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": [tool, user, {"id": "3", "role": "assistant"}, plain]}
+    events, warnings = seen(snapshot)
     assert events[0]["messages"] == [
         {"id": "1", "role": "tool", "toolCallId": "c", "content": "a"},
         {"id": "2", "role": "user", "content": [{"type": "text", "text": "b"}]},
         {"id": "3", "role": "assistant"},
+        plain,
     ]
     assert len(warnings) == 1
 
