@@ -49,10 +49,15 @@ async def serving(adapters: Mapping[str, Any], **settings: Any) -> AsyncGenerato
     """Serve adapters until the block ends."""
     chosen = Settings(**settings)
     runtime = create_runtime(chosen)
-    app = create_app(Agents(adapters), chosen, runtime)
+    async with serving_app(create_app(Agents(adapters), chosen, runtime), runtime) as served:
+        yield served
+
+
+@asynccontextmanager
+async def serving_app(app: Any, runtime: Runtime) -> AsyncGenerator[Served, None]:
+    """Serve an application until the block ends."""
     config = uvicorn.Config(app, port=0, log_config=None, access_log=False, ws="none", lifespan="off")
     server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None  # older uvicorn
     server.capture_signals = _no_signals  # the test's process keeps its own
     task = asyncio.create_task(server.serve())
     while not server.started:  # noqa: ASYNC110 - uvicorn has a flag, no event

@@ -208,6 +208,22 @@ def test_capabilities_name_the_agent():
     assert (capabilities.identity.name, capabilities.identity.type) == ("helper", "pydantic-ai")
 
 
+async def test_a_call_that_a_stop_left_without_a_result_does_not_spoil_the_thread():
+    """B60."""
+
+    async def model(messages, info):
+        yield "hello again"
+
+    call = {"id": "c1", "type": "function", "function": {"name": "gone", "arguments": '{"cut'}}
+    history = [
+        {"id": "u1", "role": "user", "content": "do it"},
+        {"id": "a1", "role": "assistant", "content": "on it", "toolCalls": [call]},
+        {"id": "u2", "role": "user", "content": "hello?"},
+    ]
+    _, messages = await play(agent_of(model), run_input(messages=history))
+    assert messages[0]["content"] == "hello again"
+
+
 async def test_a_clients_system_message_does_not_get_the_operators_rank():
     """B76."""
     seen = []
