@@ -46,16 +46,21 @@ async def load(port, path, *, streams, seconds):
 
     async def consume(connection):
         while True:
-            await asyncio.wait_for(connection.start_run(path), RUN_WITHIN)
+            try:
+                await asyncio.wait_for(connection.start_run(path), RUN_WITHIN)
+            except TimeoutError:
+                raise NotMeasured(f"{path}: a run took longer than {RUN_WITHIN:.0f} s") from None
             _check(connection, path)
             first_events.append(connection.first_event)
             if time.perf_counter() - began >= seconds:
                 return
 
     try:
-        await asyncio.gather(*map(consume, connections))
-    except TimeoutError:
-        raise NotMeasured(f"{path}: a run took longer than {RUN_WITHIN:.0f} s") from None
+        async with asyncio.TaskGroup() as consumers:
+            for connection in connections:
+                consumers.create_task(consume(connection))
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
     finally:
         for connection in connections:
             connection.close()
@@ -147,7 +152,10 @@ class _Connection(asyncio.Protocol):
 
 
 async def _connect(port):
-    _, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", port)
+    try:
+        _, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", port)
+    except OSError as error:
+        raise NotMeasured(f"no connection to port {port}: {error}") from None
     return connection
 
 

@@ -10,7 +10,7 @@ Source: events/lifecycle, basic/patterns/streaming, events/reasoning, events/sub
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, final
+from typing import Any
 
 from conformance.events import CALL, REASONING, SPAN, STEP, SUBAGENT, TEXT, TRIADS, Event, Family
 
@@ -124,21 +124,8 @@ class Item:
         return f"{self.family} {name!r}" + (f" of subagent {self.owner!r}" if self.owner is not None else "")
 
 
-@final
-class Delta:
-    """A content event of an open item, without the object: a live producer makes one per token.
-
-    Whoever makes it has looked the item up and found it open, which is what the machine asks of a content event.
-    """
-
-    __slots__ = ("delta", "item")
-
-    def __init__(self, item: Item, delta: str) -> None:
-        self.item = item
-        self.delta = delta
-
-    def event(self) -> Event:
-        """The event as the object that travels."""
-        triad = TRIADS[self.item.family]
-        event: Event = {"type": triad.content, triad.key: self.item.key, "delta": self.delta}
-        return event if self.item.owner is None else {**event, "subagentRunId": self.item.owner}
+def content_event(item: Item, delta: str) -> Event:
+    """The event that extends an open item by `delta`."""
+    triad = TRIADS[item.family]
+    event: Event = {"type": triad.content, triad.key: item.key, "delta": delta}
+    return event if item.owner is None else {**event, "subagentRunId": item.owner}

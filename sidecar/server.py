@@ -65,6 +65,7 @@ def serve(agents: Agents, settings: Settings) -> None:
         log_config=None,
         access_log=False,
         ws="none",
+        proxy_headers=False,  # nothing looks at the caller's address
         lifespan="off",
         backlog=8192,
         timeout_graceful_shutdown=max(1, round(settings.shutdown_grace)),

@@ -3,6 +3,12 @@
 import os
 
 import pytest
+import structlog
+
+# As the server logs; structlog's own default draws every local variable, and keeps them alive.
+structlog.configure(
+    processors=[structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)],
+)
 
 
 @pytest.fixture

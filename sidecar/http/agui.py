@@ -13,7 +13,8 @@ from conformance.run_input import InputRejected, ParsedInput, parse_run_input
 from sidecar.agents import Agents
 from sidecar.errors import BadBody, BadInput
 from sidecar.http.body import check_accept, check_content_type, read_body
-from sidecar.runs.runtime import Request, Run, Runtime
+from sidecar.runs.run import Request, Run
+from sidecar.runs.runtime import Runtime
 from sidecar.settings import Settings
 
 LARGE = 256 * 1024
@@ -34,18 +35,21 @@ class RunRoute:
         Raises:
             Refused: Before the stream opened.
         """
+        try:
+            run = self.runtime.start(await self._read(scope, receive), send)
+        except ClientDisconnect:
+            return
+        scope["state"]["is_streaming"] = True
+        await _attend(run, receive)
+
+    async def _read(self, scope: Scope, receive: Receive) -> Request:
+        """Read what is asked. The bytes of the body are let go here: a run may take long."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         agent = self.agents.get(scope["path_params"].get("name"))
         check_content_type(headers)
         check_accept(headers)
-        try:
-            body = await read_body(headers, receive, self.settings.max_body_bytes)
-        except ClientDisconnect:
-            return
-        request = Request(agent.name, agent.adapter, await self._parse(body), scope["state"]["request_id"], headers)
-        run = self.runtime.start(request, send)
-        scope["state"]["is_streaming"] = True
-        await _attend(run, receive)
+        body = await read_body(headers, receive, self.settings.max_body_bytes)
+        return Request(agent.name, agent.adapter, await self._parse(body), scope["state"]["request_id"], headers)
 
     async def _parse(self, body: bytes) -> ParsedInput:
         depth = self.settings.max_depth
@@ -60,21 +64,39 @@ class RunRoute:
 
 
 async def _attend(run: Run, receive: Receive) -> None:
-    """Wait until the run has ended, or its client has left: then the run is stopped and waited for."""
-    left = asyncio.ensure_future(_left(receive))
+    """Wait until the run has ended, or its client has left: then the run is stopped and waited for.
+
+    The request's own task waits on `receive`, and the end of the run wakes it: a second task for that would be a tenth
+    of what an idle stream holds in memory.
+    """
+    waking = _Waking(asyncio.current_task(), run)
     try:
-        await asyncio.wait({left, run.ended}, return_when=asyncio.FIRST_COMPLETED)
-        if not run.ended.done():
-            run.stop("the client went away", gone=True)
-            await run.ended
+        while not run.ended.done() and (await receive())["type"] != "http.disconnect":
+            pass
     except asyncio.CancelledError:
-        run.stop("the server dropped the connection", gone=True)
-        raise
+        if not waking.took_place():
+            run.stop("the server dropped the connection", gone=True)
+            raise
     finally:
-        left.cancel()
+        waking.is_wanted = False
+    if not run.ended.done():
+        run.stop("the client went away", gone=True)
+        await run.ended
 
 
-async def _left(receive: Receive) -> None:
-    """Wait until the client has gone away."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
+class _Waking:
+    """Wakes a task when a run ends, by cancelling what it waits for."""
+
+    def __init__(self, task: asyncio.Task[None] | None, run: Run) -> None:
+        self.is_wanted = True
+        self._task = task
+        self._took_place = False
+        run.ended.add_done_callback(self._wake)
+
+    def _wake(self, _: object) -> None:
+        if self.is_wanted and self._task is not None:
+            self._took_place = self._task.cancel()
+
+    def took_place(self) -> bool:
+        """Say whether a cancellation was this one's, and take it back."""
+        return self._took_place and self._task is not None and self._task.uncancel() == 0

@@ -13,11 +13,11 @@ from adapters.base import Reasoning, Text, ToolCall
 from conformance.events import CALL, REASONING, SPAN, STEP, SUBAGENT, TEXT, TRIADS, Event, Family
 from conformance.json_values import whole_text
 from conformance.machine import Machine
-from conformance.order import KEYS, Delta, Item
+from conformance.order import KEYS, Item, content_event
 from sidecar.runs.names import Names
 from sidecar.runs.values import StepRefused
 
-Events = Iterator[Event | Delta]
+Events = Iterator[Event]
 Carried = dict[str, Any]
 """Fields that an explicit event brings along: metadata, rawEvent, timestamp, role, name."""
 
@@ -74,8 +74,8 @@ class Items:
             yield from self._end_unnamed(lane.thought)
             yield _opener(TEXT, key, lane.owner, {"role": "assistant", **_opening(carried, begin=begin)})
             item = self._opened(TEXT, key, named=bool(step.id))
+            lane.message, lane.text = key, item
         _same_owner(item, step)
-        lane.message, lane.text = key, item
         if not begin:
             yield from self._grow(item, step.delta, carried)
 
@@ -98,8 +98,8 @@ class Items:
             if span is not None:
                 self._spans[item] = span
             lane.message = lane.text = None
+            lane.thought = item
         _same_owner(item, step)
-        lane.thought = item
         if not begin:
             yield from self._grow(item, step.delta, carried)
 
@@ -118,9 +118,8 @@ class Items:
             key = self._names.begin_call(step.id, used=used)
             fields = {"toolCallName": name, "parentMessageId": lane.message, **_opening(carried, begin=begin)}
             yield _opener(CALL, key, lane.owner, fields)
-            item = self._opened(CALL, key, named=bool(step.id))
+            item = lane.call = self._opened(CALL, key, named=bool(step.id))
         _same_owner(item, step)
-        lane.call = item
         if not begin:
             yield from self._grow(item, step.delta, carried)
 
@@ -187,13 +186,9 @@ class Items:
     def _grow(self, item: Item, delta: str, carried: Carried | None = None) -> Events:
         if not delta.isascii() or item in self.halves:
             delta = self._join(item, delta)
-        if carried:
-            event = Delta(item, delta).event()
-            kept = {name: value for name, value in carried.items() if name in ("rawEvent", "metadata", "timestamp")}
-            if delta or kept:
-                yield {**event, **kept}
-        elif delta:
-            yield Delta(item, delta)
+        kept = {name: value for name, value in (carried or {}).items() if name in ("rawEvent", "metadata", "timestamp")}
+        if delta or kept:
+            yield {**content_event(item, delta), **kept}
 
     def _join(self, item: Item, delta: str) -> str:
         """Join surrogate pairs that were split between two pieces; a half without its other is U+FFFD."""
@@ -206,7 +201,7 @@ class Items:
     def _end(self, item: Item, carried: Carried | None = None) -> Events:
         if item in self.halves:
             del self.halves[item]
-            yield Delta(item, "\ufffd")
+            yield content_event(item, "\ufffd")
         kind, key = ENDS[item.family]
         name = item.key[1] if isinstance(item.key, tuple) else item.key
         yield {"type": kind, key: name, **_tag(item.owner), **(carried or {})}

@@ -14,7 +14,7 @@ Source: events/lifecycle, basic/patterns/streaming, events/tool-calls
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from ag_ui.core import PROTOCOL_VERSION, BaseEvent, RunAgentInput
 
@@ -22,15 +22,12 @@ from adapters.base import Cancelled, Interrupted, ModelUsage, Outcome, Reasoning
 from conformance.events import CALL, TEXT, TRIADS, Event, Triad
 from conformance.json_values import is_whole, json_value
 from conformance.machine import Machine
-from conformance.order import Breach, Delta, Item, Phase
+from conformance.order import Breach, Item, Phase
 from sidecar.runs.items import Items
 from sidecar.runs.names import Names
 from sidecar.runs.state import SharedState
 from sidecar.runs.usage import Usage
 from sidecar.runs.values import StepRefused, wire_event
-
-Produced: TypeAlias = Event | Delta
-"""What the pipeline makes: an event, or the short form of a content event."""
 
 METADATA_KEY = "agui-sidecar"
 """Prefix of what this server adds to metadata. (metadata-prefixed)"""
@@ -53,6 +50,7 @@ class Pipeline:
 
     def __init__(self, run_input: RunAgentInput, *, ids: Callable[[], str], warn: Callable[[str], None]) -> None:
         self.over = False
+        self._takes_steps = True
         self._input = run_input
         self._warn = warn
         self._machine = Machine(thread_id=run_input.thread_id)
@@ -69,17 +67,17 @@ class Pipeline:
 
     # ---- the run's bracket ----------------------------------------------------------------------
 
-    def start(self) -> list[Produced]:
+    def start(self) -> list[Event]:
         """Open the run. (version-declared, run-id-echoed)"""
         event: Event = {"type": "RUN_STARTED", "threadId": self._input.thread_id, "runId": self._input.run_id}
         event["protocolVersion"] = PROTOCOL_VERSION
         if self._input.parent_run_id is not None:
             event["parentRunId"] = self._input.parent_run_id
-        started: list[Produced] = [self._checked(event)]
+        started: list[Event] = [self._checked(event)]
         self._texts, self._calls = self._machine.items[TEXT], self._machine.items[CALL]
         return started
 
-    def finish(self) -> list[Produced]:
+    def finish(self) -> list[Event]:
         """End a run whose adapter came to its end."""
         if self.over:
             return []
@@ -92,7 +90,7 @@ class Pipeline:
                 return self._succeed(result)
         return self._succeed(None)
 
-    def cancel(self, reason: str) -> list[Produced]:
+    def cancel(self, reason: str) -> list[Event]:
         """End a run that was stopped on purpose. (stop-is-cancelled, cancelled-has-no-result)"""
         if self.over:
             return []
@@ -101,7 +99,7 @@ class Pipeline:
         metadata = {METADATA_KEY: {"reason": json_value(reason, self._warn)}}
         return [*ends, self._finished({"outcome": {"type": "cancelled"}, "metadata": metadata})]
 
-    def fail(self, message: str, code: str, correlation_id: str) -> list[Produced]:
+    def fail(self, message: str, code: str, correlation_id: str) -> list[Event]:
         """End a run that failed, even one whose RUN_FINISHED was made already. What is open needs no closing."""
         if self._machine.phase is Phase.FAILED:
             return []
@@ -110,7 +108,7 @@ class Pipeline:
         event["metadata"] = {METADATA_KEY: {"correlationId": correlation_id}}
         return [self._terminal(event)]
 
-    def _succeed(self, result: Any) -> list[Produced]:
+    def _succeed(self, result: Any) -> list[Event]:
         ends = self._ends(lambda item: {"type": "SUBAGENT_FINISHED", "subagentRunId": item.key})
         outcome: dict[str, Any] = {"type": "success"}
         pending = [call for call, answered in self._machine.calls.items() if not answered]
@@ -122,7 +120,7 @@ class Pipeline:
             fields["result"] = value
         return [*ends, self._finished(fields)]
 
-    def _interrupt(self, interrupts: Sequence[Any]) -> list[Produced]:
+    def _interrupt(self, interrupts: Sequence[Any]) -> list[Event]:
         if not interrupts:  # interrupt-not-empty
             raise StepRefused("Interrupted: at least one interrupt is needed, none came")
         asked = [self._names.in_interrupt(json_value(interrupt, self._warn, "interrupt")) for interrupt in interrupts]
@@ -145,11 +143,30 @@ class Pipeline:
             event["usage"] = usage
         self._checked(event)
         self.over = True
+        self._takes_steps = False
         return event
 
     # ---- steps ----------------------------------------------------------------------------------
 
-    def feed(self, step: Step) -> Sequence[Produced]:
+    def continued(self, step: Step) -> Item | None:
+        """The open item that a step only extends, by a piece that can go out as it is; None for any other step.
+
+        This is the path of a token. For such a step `feed` would make one event, `content_event(item, step.delta)`,
+        and the machine would check that the item is open, which was looked up here.
+        """
+        if not self._takes_steps or self._halves:
+            return None
+        if type(step) is Text:
+            item = self._own_lane.text if step.id is None else self._texts.get(step.id)
+        elif type(step) is ToolCall and step.name is None:
+            item = self._calls.get(step.id)
+        else:
+            return None
+        if item is None or not item.open or item.owner != step.subagent or not step.delta:
+            return None
+        return item if step.delta.isascii() or is_whole(step.delta) else None
+
+    def feed(self, step: Step) -> Sequence[Event]:
         """Take one step and return the events that it makes.
 
         Raises:
@@ -159,20 +176,9 @@ class Pipeline:
         """
         if self.over:
             raise RunOver
-        # One step per token: what only continues an open item goes straight out. The machine has the item open, which
-        # is all that it would check.
-        item = None
-        if type(step) is Text:
-            item = self._own_lane.text if step.id is None else self._texts.get(step.id)
-        elif type(step) is ToolCall and step.name is None:
-            item = self._calls.get(step.id)
-        if item is not None and item.open and item.owner == step.subagent and not self._halves:  # type: ignore[union-attr]
-            delta = step.delta  # type: ignore[union-attr] # only the two kinds of steps above have an item
-            if delta.isascii() or is_whole(delta):
-                return (Delta(item, delta),)
         return [self._checked(event) for event in self._dispatch(step)]
 
-    def _dispatch(self, step: Step) -> Iterator[Produced]:
+    def _dispatch(self, step: Step) -> Iterator[Event]:
         if self.outcome is not None and not isinstance(step, ModelUsage):
             raise StepRefused(f"{type(step).__name__} came after the outcome, which is a run's last step")
         match step:
@@ -186,6 +192,7 @@ class Pipeline:
                 self._usage.add(step)
             case Success() | Interrupted() | Cancelled():
                 self.outcome = step
+                self._takes_steps = False
             case BaseEvent():
                 yield from self._event(wire_event(step, self._warn))
             case _:
@@ -193,7 +200,7 @@ class Pipeline:
 
     # ---- events that an adapter yields as they are ------------------------------------------------
 
-    def _event(self, event: Event) -> Iterator[Produced]:
+    def _event(self, event: Event) -> Iterator[Event]:
         kind = event["type"]
         if kind in _OF_ITEMS:
             yield from self._item_event(event, _OF_ITEMS[kind])
@@ -215,7 +222,7 @@ class Pipeline:
             case _:
                 yield event
 
-    def _item_event(self, event: Event, triad: Triad) -> Iterator[Produced]:
+    def _item_event(self, event: Event, triad: Triad) -> Iterator[Event]:
         """Read an explicit event of a streamed item, or a chunk, as the step that it amounts to."""
         own = ("type", triad.key, "delta", "subagentRunId", "toolCallName", "parentMessageId")
         carried = {name: value for name, value in event.items() if name not in own}
@@ -231,7 +238,7 @@ class Pipeline:
         else:
             yield from self._items.reasoning(Reasoning(delta, name, owner), carried, begin=begin)
 
-    def _result(self, event: Event) -> Iterator[Produced]:
+    def _result(self, event: Event) -> Iterator[Event]:
         """Answer a call, unless the answer is the application's to give. (frontend-call-unanswered)"""
         call = event["toolCallId"]
         tool = self._calls[call].fields["toolCallName"] if call in self._calls else self._names.calls_held.get(call)
@@ -244,15 +251,14 @@ class Pipeline:
 
     # ---- the way out ----------------------------------------------------------------------------
 
-    def _ends(self, subagent_end: Callable[[Item], Event]) -> list[Produced]:
+    def _ends(self, subagent_end: Callable[[Item], Event]) -> list[Event]:
         return [self._checked(event) for event in self._items.end_all(subagent_end)]
 
-    def _checked(self, event: Any) -> Any:
-        """Hold an event to the protocol's order; the short form was looked up where it was made."""
-        if type(event) is not Delta:
-            breaches = self._machine.feed(event)
-            if breaches:
-                raise OrderBroken(breaches)
+    def _checked(self, event: Event) -> Event:
+        """Hold an event to the protocol's order."""
+        breaches = self._machine.feed(event)
+        if breaches:
+            raise OrderBroken(breaches)
         return event
 
 

@@ -10,7 +10,7 @@ import json
 from orjson import dumps
 
 from conformance.events import TRIADS, Event
-from conformance.order import Delta, Item
+from conformance.order import Item
 
 CONTENT_TYPE = "text/event-stream"
 KEEP_ALIVE = b": keep-alive\n\n"
@@ -27,14 +27,16 @@ class Encoder:
     def __init__(self) -> None:
         self._prefixes: dict[Item, bytes] = {}
 
-    def encode(self, event: Event | Delta) -> bytes:
+    def encode(self, event: Event) -> bytes:
         """Write one event as one SSE event."""
-        if type(event) is Delta:
-            delta = event.delta
-            prefix = self._prefixes.get(event.item) or self._prefix(event.item)
-            written = dumps(delta)
-            return prefix + (written if delta.isascii() else _escaped(written)) + _CONTENT_END
         return _HEAD + write_json(event) + _END
+
+    def encode_delta(self, item: Item, delta: str) -> bytes:
+        """Write the content event that extends `item` by `delta`."""
+        prefix = self._prefixes.get(item) or self._prefix(item)
+        if delta.isascii():
+            return prefix + dumps(delta) + _CONTENT_END
+        return prefix + _escaped(dumps(delta)) + _CONTENT_END
 
     def _prefix(self, item: Item) -> bytes:
         """Write what stands before the delta in every content event of `item`."""

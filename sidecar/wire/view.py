@@ -13,14 +13,13 @@ from typing import Any, TypeAlias
 from ag_ui.core import RunAgentInput
 
 from conformance.events import Event
-from conformance.order import Delta
 from conformance.patch import apply
 
-View: TypeAlias = Callable[["Event | Delta"], Iterable["Event | Delta"]]
-"""From one event of the run to what its reader gets of it."""
+View: TypeAlias = Callable[[Event], Iterable[Event]]
+"""From one event of the run to what its reader gets of it. Content events without attribution stay in every view."""
 
 
-def as_written(event: Event | Delta) -> Iterable[Event | Delta]:
+def as_written(event: Event) -> Iterable[Event]:
     """The copy of a current peer."""
     return (event,)
 
@@ -34,10 +33,8 @@ class OlderPeer:
         self._tell = warn
         self._told: set[str] = set()
 
-    def __call__(self, event: Event | Delta) -> Iterable[Event | Delta]:
+    def __call__(self, event: Event) -> Iterable[Event]:
         """Downgrade one event to what the client 0.0.59 reads."""
-        if isinstance(event, Delta):
-            return (event,) if event.item.owner is None else (_untagged(event.event()),)
         kind = event["type"]
         if kind in _SUBAGENTS or (kind in _STEPS and "subagentRunId" in event):
             # A step is its owner's; without attribution two of one name would collide.

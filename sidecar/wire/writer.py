@@ -7,11 +7,13 @@ then the loop gets a turn, so that a source that never suspends starves nobody.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
+from contextlib import suppress
 from types import coroutine
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
+from adapters.base import Step
 from conformance.events import Event
-from conformance.order import Delta
+from conformance.order import Item, content_event
 from sidecar.wire import sse
 from sidecar.wire.keepalive import KeepAlive
 from sidecar.wire.view import View, as_written
@@ -22,7 +24,15 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Any]
 AT_MOST = 64
 """How many events one send carries."""
 
-T = TypeVar("T")
+
+class Steps(Protocol):
+    """What turns steps into events: the pipeline, as far as this module needs it."""
+
+    def continued(self, step: Step) -> Item | None:
+        """The open item that a step only extends by its `delta`."""
+
+    def feed(self, step: Step) -> Iterable[Event]:
+        """The events of any step."""
 
 
 class Stream:
@@ -35,6 +45,7 @@ class Stream:
         "_send",
         "bytes",
         "encode",
+        "encode_delta",
         "events",
         "gone",
         "quiet",
@@ -44,8 +55,7 @@ class Stream:
     def __init__(self, send: Send, keep_alive: KeepAlive, view: View = as_written) -> None:
         self._send = send
         self._keep_alive = keep_alive
-        self.encode = _encoder(view)
-        """From one event of the run to the bytes of what this reader gets of it."""
+        self.encode, self.encode_delta = _encoders(view)
         self._open = False
         self._ping: asyncio.Task[None] | None = None
         self.ready: list[bytes] = []
@@ -62,7 +72,7 @@ class Stream:
         self._open = True
         self._keep_alive.add(self)
 
-    def add(self, events: Iterable[Event | Delta]) -> None:
+    def add(self, events: Iterable[Event]) -> None:
         """Encode some events."""
         self.ready += map(self.encode, events)
 
@@ -74,7 +84,12 @@ class Stream:
         self.events += len(ready)
         ready.clear()
         if self._open and not self.gone:
-            yield from self._write({"type": "http.response.body", "body": body, "more_body": True})
+            self.quiet = False
+            self.bytes += len(body)
+            try:
+                yield from self._send({"type": "http.response.body", "body": body, "more_body": True}).__await__()
+            except OSError:  # how a server may say that the reader went away; ours says so on `receive`
+                self.gone = True
 
     async def close(self) -> None:
         """Send what is left and end the response. Nothing comes after."""
@@ -86,63 +101,58 @@ class Stream:
             self._ping.cancel()
         if self._open:
             self._open = False
-            if not self.gone:
-                await self._write({"type": "http.response.body", "body": body, "more_body": False})
+            await self._write(body, more=False)
 
     def ping(self) -> None:
         """Send a comment, unless the last one still waits for a reader that does not read."""
-        if self._ping is None or self._ping.done():
-            self._ping = asyncio.get_running_loop().create_task(self._comment())
+        if self._ping is None and self._open:
+            self._ping = asyncio.get_running_loop().create_task(self._write(sse.KEEP_ALIVE, more=True))
+            self._ping.add_done_callback(self._pinged)
 
-    async def _comment(self) -> None:
-        if self._open and not self.gone:
-            await self._write({"type": "http.response.body", "body": sse.KEEP_ALIVE, "more_body": True})
+    def _pinged(self, _: asyncio.Task[None]) -> None:
+        self._ping = None
 
-    @coroutine
-    def _write(self, message: dict[str, Any]) -> Generator[Any, Any, None]:
+    async def _write(self, body: bytes, *, more: bool) -> None:
+        if self.gone:
+            return
         self.quiet = False
-        self.bytes += len(message["body"])
-        try:
-            yield from self._send(message).__await__()
-        except OSError:  # how a server may say that the reader went away; ours says so on `receive`
-            self.gone = True
+        self.bytes += len(body)
+        with suppress(OSError):
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
 
 
-def _encoder(view: View) -> Callable[[Event | Delta], bytes]:
-    encode = sse.Encoder().encode
+def _encoders(view: View) -> tuple[Callable[[Event], bytes], Callable[[Item, str], bytes]]:
+    """From what the pipeline makes to the bytes of what this reader gets: of an event, and of an item and its delta."""
+    encoder = sse.Encoder()
     if view is as_written:
-        return encode
+        return encoder.encode, encoder.encode_delta
 
-    def encode_seen(event: Event | Delta) -> bytes:
-        if type(event) is Delta and event.item.owner is None:
-            return encode(event)  # every view leaves these as they are
-        return b"".join(map(encode, view(event)))
+    def encode(event: Event) -> bytes:
+        return b"".join(map(encoder.encode, view(event)))
 
-    return encode_seen
+    def encode_delta(item: Item, delta: str) -> bytes:
+        return encoder.encode_delta(item, delta) if item.owner is None else encode(content_event(item, delta))
+
+    return encode, encode_delta
 
 
-def pump(
-    source: AsyncGenerator[T, None],
-    feed: Callable[[T], Iterable[Event | Delta]],
-    stream: Stream,
-) -> Awaitable[None]:
+def pump(source: AsyncGenerator[Step, None], steps: Steps, stream: Stream) -> Awaitable[None]:
     """Drive `source` to its end: feed what it yields, send what is ready whenever it suspends.
 
     What is thrown into this task, a cancellation above all, is thrown into the source. What the source raises comes
     out of here.
     """
-    return _watched(_gather(source, feed, stream), stream)
+    return _watched(_gather(source, steps, stream), stream)
 
 
-async def _gather(
-    source: AsyncGenerator[T, None],
-    feed: Callable[[T], Iterable[Event | Delta]],
-    stream: Stream,
-) -> None:
-    ready, encode = stream.ready, stream.encode
+async def _gather(source: AsyncGenerator[Step, None], steps: Steps, stream: Stream) -> None:
+    ready, continued, encode_delta = stream.ready, steps.continued, stream.encode_delta
     async for step in source:
-        for event in feed(step):
-            ready.append(encode(event))
+        item = continued(step)
+        if item is not None:
+            ready.append(encode_delta(item, step.delta))  # type: ignore[union-attr]  # such a step has one
+        else:
+            stream.add(steps.feed(step))
         if len(ready) >= AT_MOST:
             await stream.flush()
             await asyncio.sleep(0)
@@ -151,18 +161,21 @@ async def _gather(
 @coroutine
 def _watched(gathering: Coroutine[Any, Any, None], stream: Stream) -> Generator[Any, Any, None]:
     """Await `gathering`, but whenever it suspends, send what is ready before the loop gets its turn."""
-    go_on = gathering.send
+    go_on, ready, flush = gathering.send, stream.ready, stream.flush
     resume: Callable[[Any], Any] = go_on
     value: Any = None
-    while True:
-        try:
-            trap = resume(value)
-        except StopIteration:
-            return
-        try:
-            if stream.ready:
-                yield from stream.flush()
-            value = yield trap
-            resume = go_on
-        except BaseException as thrown:  # noqa: BLE001 - it is the source's to see
-            resume, value = gathering.throw, thrown
+    try:
+        while True:
+            try:
+                trap = resume(value)
+            except StopIteration:
+                return
+            try:
+                if ready:
+                    yield from flush()
+                value = yield trap
+                resume = go_on
+            except BaseException as thrown:  # noqa: BLE001 - it is the source's to see
+                resume, value = gathering.throw, thrown
+    finally:
+        value = None  # a thrown error's traceback holds this frame: together they would wait for the collector

@@ -45,8 +45,9 @@ from support.agents import make_pipeline, run_input
 from support.streams import judge, parse_sse, types
 
 from adapters.base import AdapterError, Cancelled, Interrupted, ModelUsage, Reasoning, Success, Text, ToolCall
+from conformance.order import content_event
 from conformance.reduce import Conversation
-from sidecar.runs.runtime import _failure
+from sidecar.runs.run import describe_failure
 from sidecar.wire.sse import Encoder
 from sidecar.wire.view import OlderPeer
 
@@ -218,7 +219,7 @@ def run(steps, cut):
             events += pipeline.feed(step)
         return [*events, *pipeline.finish()]
     except Exception as error:  # noqa: BLE001 - as the run's boundary does
-        failure = _failure(error, debug=False)
+        failure = describe_failure(error, debug=False)
         return [*events, *pipeline.fail(failure.message, failure.code, "id")]
 
 
@@ -236,6 +237,22 @@ def test_any_run_is_a_conformant_stream_that_ends_once(steps, cut):
     assert sum(kind in ("RUN_FINISHED", "RUN_ERROR") for kind in types(events)) == 1
     assert types(events)[-1] in ("RUN_FINISHED", "RUN_ERROR")
     assert "secret" not in json.dumps(events)
+
+
+@settings(max_examples=500, deadline=None)
+@given(RUNS)
+def test_the_short_way_of_a_token_makes_the_event_of_the_long_way(steps):
+    pipeline, _ = make_pipeline(**FIELDS)
+    pipeline.start()
+    for step in steps:
+        item = pipeline.continued(step)
+        try:
+            events = pipeline.feed(step)
+        except Exception:  # noqa: BLE001 - as the run's boundary does
+            assert item is None
+            return
+        if item is not None:
+            assert events == [content_event(item, step.delta)]
 
 
 @settings(max_examples=500, deadline=None)

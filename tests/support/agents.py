@@ -8,7 +8,6 @@ from typing import Any
 from ag_ui.core import AgentCapabilities, RunAgentInput
 
 from adapters.base import RunContext, Step
-from conformance.order import Delta
 from sidecar.runs.pipeline import Pipeline
 
 
@@ -53,4 +52,4 @@ def play(steps: Iterable[Any], **fields: Any) -> tuple[list[dict[str, Any]], lis
     for step in steps:
         events += pipeline.feed(step)
     events += pipeline.finish()
-    return [event.event() if isinstance(event, Delta) else event for event in events], warnings
+    return events, warnings

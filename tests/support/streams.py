@@ -5,7 +5,7 @@ from typing import Any
 
 from conformance.expand import Expander
 from conformance.machine import Machine
-from conformance.order import Breach, Delta
+from conformance.order import Breach
 from conformance.schema import EVENT
 from conformance.shapes import Report, pointer
 
@@ -22,11 +22,6 @@ def parse_sse(body: bytes) -> list[dict[str, Any]]:
         assert b"\n" not in block, block
         events.append(json.loads(block.removeprefix(b"data: ").decode()))
     return events
-
-
-def plain(events: list[Any]) -> list[dict[str, Any]]:
-    """Events with the short form of content events written out."""
-    return [event.event() if isinstance(event, Delta) else event for event in events]
 
 
 def judge(events: list[dict[str, Any]], *, thread_id: str | None = None) -> list[str]:

@@ -41,7 +41,7 @@ async def test_text_streams_as_the_model_writes_it():
         yield "lo"
 
     events, messages = await play(agent_of(model))
-    assert [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"] == ["Hel", "", "lo"]
+    assert [event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT"] == ["Hel", "lo"]
     assert messages[0]["content"] == "Hello"
     assert events[-1]["outcome"] == {"type": "success"}
     assert "result" not in events[-1]

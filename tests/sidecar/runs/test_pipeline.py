@@ -38,7 +38,7 @@ from ag_ui.core import (
     UserMessage,
 )
 from support.agents import make_pipeline, play
-from support.streams import judge, plain, types
+from support.streams import judge, types
 
 from adapters.base import Cancelled, Interrupted, ModelUsage, Reasoning, Success, Text, ToolCall
 from conformance.reduce import Conversation
@@ -148,7 +148,7 @@ def test_cancelling_closes_what_is_open_the_latest_first():
         Reasoning("hm"),
     ):
         events += pipeline.feed(step)
-    events = plain([*events, *pipeline.cancel("stopped")])
+    events = [*events, *pipeline.cancel("stopped")]
     assert judge(events) == []
     assert short(events)[-6:] == [
         "R_END i2",
@@ -175,7 +175,7 @@ def test_a_run_ends_once():
 def test_a_failure_needs_nothing_closed_and_carries_the_usage():
     pipeline, _ = make_pipeline()
     events = [*pipeline.start(), *pipeline.feed(Text("half")), *pipeline.feed(ModelUsage("p", "m", 3))]
-    events = plain([*events, *pipeline.fail("It broke.", "broken", "id-7")])
+    events = [*events, *pipeline.fail("It broke.", "broken", "id-7")]
     assert judge(events) == []
     assert events[-1] == {
         "type": "RUN_ERROR",
@@ -189,7 +189,7 @@ def test_a_failure_needs_nothing_closed_and_carries_the_usage():
 
 def test_a_failure_may_come_after_the_finish():
     pipeline, _ = make_pipeline()
-    events = plain([*pipeline.start(), *pipeline.finish(), *pipeline.fail("late", "late", "i")])
+    events = [*pipeline.start(), *pipeline.finish(), *pipeline.fail("late", "late", "i")]
     assert judge(events) == []
     assert types(events) == ["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"]
 
@@ -209,7 +209,7 @@ def test_a_subagent_left_open_is_closed_by_how_the_run_ended():
 
 def test_text_opens_at_its_first_piece_and_closes_at_the_end():
     events, _ = clean([Text("He"), Text("y"), Text("")])
-    assert short(events) == ["T_START i1", "T_CONTENT i1 He", "T_CONTENT i1 y", "T_CONTENT i1", "T_END i1"]
+    assert short(events) == ["T_START i1", "T_CONTENT i1 He", "T_CONTENT i1 y", "T_END i1"]
 
 
 def test_an_empty_piece_opens_nothing():

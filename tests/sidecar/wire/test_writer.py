@@ -48,7 +48,7 @@ async def test_events_that_are_ready_together_are_one_send():
         await asyncio.sleep(0)
         yield Text("c")
 
-    await pump(source(), pipeline.feed, stream)
+    await pump(source(), pipeline, stream)
     assert [types(parse_sse(body)) for body in wire.bodies] == [
         ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT"],
     ]
@@ -73,7 +73,7 @@ async def test_a_source_that_never_suspends_is_sent_in_pieces_and_starves_nobody
             yield Text(str(number))
 
     beside = asyncio.create_task(other())
-    await pump(source(), pipeline.feed, stream)
+    await pump(source(), pipeline, stream)
     beside.cancel()
     assert len(wire.bodies) == 5
     assert len(set(turns)) >= 5
@@ -87,7 +87,7 @@ async def test_what_the_source_raises_comes_out():
         raise KeyError("x")
 
     with pytest.raises(KeyError):
-        await pump(source(), pipeline.feed, stream)
+        await pump(source(), pipeline, stream)
     assert len(stream.ready) == 2
 
 
@@ -103,7 +103,7 @@ async def test_a_cancellation_reaches_the_source_where_it_waits():
             seen.append("cancelled")
             raise
 
-    task = asyncio.ensure_future(_awaited(pump(source(), pipeline.feed, stream)))
+    task = asyncio.ensure_future(_awaited(pump(source(), pipeline, stream)))
     await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -131,7 +131,7 @@ async def test_a_cancellation_reaches_the_source_even_while_the_reader_is_slow()
             seen.append("cancelled")
             raise
 
-    task = asyncio.ensure_future(_awaited(pump(source(), pipeline.feed, stream)))
+    task = asyncio.ensure_future(_awaited(pump(source(), pipeline, stream)))
     await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -148,7 +148,7 @@ async def test_a_source_may_catch_what_is_thrown_and_go_on():
         except TimeoutError:
             yield Text("timed out")
 
-    await pump(source(), pipeline.feed, stream)
+    await pump(source(), pipeline, stream)
     await stream.close()
     assert b"timed out" in wire.bodies[-1]
 
@@ -162,7 +162,7 @@ async def test_a_reader_that_is_gone_costs_no_more_sends():
             yield Text("a")
             await asyncio.sleep(0)
 
-    await pump(source(), pipeline.feed, stream)
+    await pump(source(), pipeline, stream)
     await stream.close()
     assert stream.gone
     assert wire.bodies == []
@@ -210,7 +210,7 @@ async def test_a_comment_stands_between_events_never_in_one():
         await asyncio.sleep(0.1)
         yield Text("b")
 
-    await pump(source(), pipeline.feed, stream)
+    await pump(source(), pipeline, stream)
     await stream.close()
     comments = [body for body in wire.bodies if body.startswith(b":")]
     assert len(comments) >= 2
