@@ -78,3 +78,12 @@ class _no_signals:  # noqa: N801 - it stands in for a method
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+async def until(condition, seconds=3.0):
+    """Wait until `condition()` holds; fail when it does not in time."""
+    for _ in range(int(seconds / 0.01)):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    assert condition()

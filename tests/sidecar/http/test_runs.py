@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from ag_ui.core import StateSnapshotEvent, SubagentStartedEvent
 from support.agents import Scripted, run_input
-from support.server import serving
+from support.server import serving, until
 from support.streams import judge, types
 
 from adapters.base import AdapterError, Text, ToolCall
@@ -350,11 +350,3 @@ async def test_a_fault_of_the_server_itself_is_a_problem_too():
     assert response.status_code == 500
     assert response.json()["code"] == "internal_error"
     assert "secret" not in response.text
-
-
-async def until(condition, seconds=3.0):
-    for _ in range(int(seconds / 0.01)):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    assert condition()

@@ -7,7 +7,7 @@ import time
 import pytest
 from ag_ui.core import CustomEvent
 from support.agents import Scripted, run_input
-from support.server import serving
+from support.server import serving, until
 from support.streams import judge, parse_sse, types
 
 from adapters.base import RunContext, Text, ToolCall
@@ -49,14 +49,6 @@ class Witness:
                 raise
             self.notes.append("ignored")
             await asyncio.sleep(self._stubborn)
-
-
-async def until(condition, seconds=3.0):
-    for _ in range(int(seconds / 0.01)):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    assert condition()
 
 
 def others():
