@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from conformance.json_values import json_value
 from conformance.schema import RUN_INPUT
-from conformance.shapes import Malformed, Nulls, Report, describe, pointer
+from conformance.shapes import Deviation, Kind, Nulls, Report, describe, pointer
 
 MAX_DEPTH = 100
 """How many levels of lists and objects an input may nest, unless the caller says otherwise (at most 200)."""
@@ -29,7 +29,7 @@ class InputRejected(Exception):  # noqa: N818 - the run never starts; the except
     fields at fault, if it is one of fields.
     """
 
-    def __init__(self, code: str, message: str, malformed: tuple[Malformed, ...] = ()) -> None:
+    def __init__(self, code: str, message: str, malformed: tuple[Deviation, ...] = ()) -> None:
         super().__init__(message)
         self.code = code
         self.malformed = malformed
@@ -134,7 +134,7 @@ def _check_version(version: str) -> list[str]:
         raise InputRejected(
             "unsupported_version",
             f"/protocolVersion: this server speaks AG-UI {ours[0]}.x, the run input {version}.",
-            (Malformed(("protocolVersion",), f"a version of the {ours[0]}.x line", repr(version)),),
+            (Deviation(Kind.MALFORMED, ("protocolVersion",), f"a version of the {ours[0]}.x line", repr(version)),),
         )
     if theirs > ours:
         return [f"the run input speaks AG-UI {version}; served as {PROTOCOL_VERSION}"]

@@ -6,6 +6,7 @@ Source: schema
 import re
 import types
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -114,8 +115,41 @@ def _string(pattern: str | None) -> Shape:
     return Leaf("a JSON Pointer", lambda value: type(value) is str and matches(value) is not None)
 
 
+def _with_artefact_types(events: Union_) -> Union_:
+    """Add what 1.1 adds: `encryptedValueType` beside every `encryptedValue`."""
+    known: dict[str, Object] = {}
+
+    def extended(shape: Shape) -> Any:
+        match shape:
+            case Object():
+                if shape.name not in known:
+                    members = {
+                        name: replace(member, shape=extended(member.shape)) for name, member in shape.members.items()
+                    }
+                    if "encryptedValue" in members:
+                        members["encryptedValueType"] = Member(STRING, required=False)
+                    known[shape.name] = replace(shape, members=members)
+                return known[shape.name]
+            case Union_():
+                return replace(shape, options={tag: extended(option) for tag, option in shape.options.items()})
+            case Items():
+                return replace(shape, item=extended(shape.item))
+            case TextOr():
+                return replace(shape, items=extended(shape.items))
+        return shape
+
+    extended_events: Union_ = extended(events)
+    return extended_events
+
+
 EVENT = union_of(models.Event)
-"""Any of the protocol's events, told apart by `type`."""
+"""Any of the protocol's events as of 1.0, told apart by `type`."""
+
+EVENTS: dict[str, Union_] = {"1.0": EVENT, "1.1": _with_artefact_types(EVENT)}
+"""The same of each version of the protocol that this suite knows."""
+
+NEWEST = max(EVENTS)
+"""The newest version that this suite knows; a stream of a later one is judged by it."""
 
 RUN_INPUT = shape_of(models.RunAgentInput)
 """The run input."""

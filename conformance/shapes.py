@@ -42,10 +42,20 @@ def describe(value: Any) -> str:
     return type(value).__name__
 
 
-@dataclass(frozen=True, slots=True)
-class Malformed:
-    """A described field with a value that the schema rejects."""
+class Kind(Enum):
+    """How a document deviates from its shape."""
 
+    MALFORMED = "a described field holds a value that the schema rejects"
+    NULL = "an optional field without a value is written as null"
+    UNKNOWN_FIELD = "the protocol describes no such field"
+    UNKNOWN_VALUE = "the protocol describes no such member of a closed set"
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One place where a document deviates from its shape."""
+
+    kind: Kind
     path: Path
     expected: str
     found: str
@@ -67,12 +77,30 @@ class Report:
     """What was found in one document."""
 
     nulls: Nulls = Nulls.MALFORMED
-    malformed: list[Malformed] = field(default_factory=list)
+    salvage: bool = False
+    """Take malformed values out in the way of unrecognised ones, so that what is left of a document is well-formed."""
+    deviations: list[Deviation] = field(default_factory=list)
+    """Each where it stands, unrecognised material included."""
     stripped: list[Path] = field(default_factory=list)
+    """What was taken out because it, or something that it cannot be without, is unrecognised."""
 
-    def reject(self, path: Path, expected: str, value: Any) -> None:
-        """Note that `value` at `path` is malformed."""
-        self.malformed.append(Malformed(path, expected, describe(value)))
+    @property
+    def malformed(self) -> list[Deviation]:
+        """The deviations that are fatal to a document."""
+        return [one for one in self.deviations if one.kind in (Kind.MALFORMED, Kind.NULL)]
+
+    def reject(self, path: Path, expected: str, value: Any, kind: Kind = Kind.MALFORMED) -> Any:
+        """Note that `value` at `path` is malformed, and return what stands there from now on."""
+        self.deviations.append(Deviation(kind, path, expected, describe(value)))
+        return DROP if self.salvage else value
+
+    def miss(self, path: Path, expected: str) -> None:
+        """Note that a required field is not there."""
+        self.deviations.append(Deviation(Kind.MALFORMED, path, expected, "nothing"))
+
+    def unknown(self, path: Path, expected: str, value: Any, kind: Kind = Kind.UNKNOWN_VALUE) -> None:
+        """Note that `value` at `path` is unrecognised."""
+        self.deviations.append(Deviation(kind, path, expected, describe(value)))
 
 
 class Shape(Protocol):
@@ -106,9 +134,7 @@ class Leaf:
 
     def hold(self, value: Any, path: Path, report: Report) -> Any:
         """Take what the test admits."""
-        if not self.admits(value):
-            report.reject(path, self.expected, value)
-        return value
+        return value if self.admits(value) else report.reject(path, self.expected, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +147,11 @@ class Choice:
     def hold(self, value: Any, path: Path, report: Report) -> Any:
         """Take a member, drop an unknown string, refuse the rest."""
         if type(value) is not str:
-            report.reject(path, self.expected, value)
-        elif value not in self.values:
-            return DROP
-        return value
+            return report.reject(path, self.expected, value)
+        if value in self.values:
+            return value
+        report.unknown(path, self.expected, value)
+        return DROP
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +165,7 @@ class Items:
     def hold(self, value: Any, path: Path, report: Report) -> Any:
         """Hold every element; an unrecognisable one is left out."""
         if type(value) is not list or len(value) < self.at_least:
-            report.reject(path, self.expected, value)
-            return value
+            return report.reject(path, self.expected, value)
         kept: list[Any] | None = None
         for index, element in enumerate(value):
             mark = len(report.stripped)
@@ -174,8 +200,7 @@ class Object:
     def hold(self, value: Any, path: Path, report: Report) -> Any:
         """Hold every described field, leave out the others."""
         if type(value) is not dict:
-            report.reject(path, self.expected, value)
-            return value
+            return report.reject(path, self.expected, value)
         kept: dict[str, Any] | None = None
         for name, inner in value.items():
             held = self._member(name, inner, path, report)
@@ -188,16 +213,27 @@ class Object:
                     del kept[name]
                 else:
                     kept[name] = held
+        complete = True
         for name, member in self.members.items():
             if member.required and name not in value:
-                report.malformed.append(Malformed((*path, name), member.shape.expected, "nothing"))
+                report.miss((*path, name), member.shape.expected)
+                complete = False
+        if report.salvage and not complete:
+            return DROP
         return value if kept is None else kept
+
+    def remains(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the well-formed members of a malformed object; required ones may be missing."""
+        report = Report(salvage=True)
+        held = {name: self._member(name, inner, (), report) for name, inner in value.items()}
+        return {name: inner for name, inner in held.items() if inner is not DROP}
 
     def _member(self, name: str, value: Any, path: Path, report: Report) -> Any:
         member = self.members.get(name)
         if member is None:
             if self.is_open:
                 return value
+            report.unknown((*path, name), "no such field", value, Kind.UNKNOWN_FIELD)
             report.stripped.append((*path, name))
             return DROP
         if value is None and not member.required:
@@ -214,8 +250,7 @@ class Object:
         opaque = member.shape is ANYTHING
         if report.nulls is Nulls.ABSENT or (opaque and report.nulls is Nulls.ABSENT_WHERE_OPAQUE):
             return DROP
-        report.reject((*path, name), f"{member.shape.expected}, or no such field", None)
-        return None
+        return report.reject((*path, name), f"{member.shape.expected}, or no such field", None, Kind.NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,15 +264,20 @@ class Union_:  # noqa: N801 - `Union` is typing's
     def hold(self, value: Any, path: Path, report: Report) -> Any:
         """Hold the option that the tag names."""
         if type(value) is not dict:
-            report.reject(path, self.expected, value)
-            return value
+            return report.reject(path, self.expected, value)
         named = value.get(self.tag)
+        expected = f"one of {', '.join(sorted(self.options))}"
+        if self.tag not in value:
+            report.miss((*path, self.tag), expected)
+            return DROP if report.salvage else value
         if type(named) is not str:
-            found = describe(named) if self.tag in value else "nothing"
-            report.malformed.append(Malformed((*path, self.tag), f"one of {', '.join(sorted(self.options))}", found))
-            return value
+            report.reject((*path, self.tag), expected, named)
+            return DROP if report.salvage else value
         option = self.options.get(named)
-        return DROP if option is None else option.hold(value, path, report)
+        if option is not None:
+            return option.hold(value, path, report)
+        report.unknown((*path, self.tag), expected, named)
+        return DROP
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +293,7 @@ class TextOr:
             return value
         if type(value) is list:
             return self.items.hold(value, path, report)
-        report.reject(path, self.expected, value)
-        return value
+        return report.reject(path, self.expected, value)
 
 
 def is_integer(value: Any) -> bool:

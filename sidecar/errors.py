@@ -18,7 +18,7 @@ What goes wrong after a stream opened is no exception of this tree: it is a RUN_
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from conformance.shapes import Malformed, pointer
+from conformance.shapes import Deviation, pointer
 
 
 class ConfigurationError(Exception):
@@ -55,7 +55,7 @@ class BadInput(Refused):
     title = "The run input is malformed"
     code = "invalid_input"
 
-    def __init__(self, detail: str, malformed: Sequence[Malformed]) -> None:
+    def __init__(self, detail: str, malformed: Sequence[Deviation]) -> None:
         errors = [{"field": pointer(one.path), "expected": one.expected, "found": one.found} for one in malformed]
         super().__init__(detail, **({"field": errors[0]["field"], "errors": errors[:20]} if errors else {}))
 
