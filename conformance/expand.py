@@ -46,6 +46,11 @@ class Expander:
         self._explicit: dict[tuple[str, str], bool] = {}
         """Items that a start event opened and no end event closed yet; whether all their events were explicit."""
 
+    @property
+    def assembling(self) -> bool:
+        """Some lane assembles an item from chunks."""
+        return bool(self._lanes)
+
     def feed(self, event: Event) -> tuple[list[Event], list[Breach]]:
         """Take the next event.
 

@@ -46,7 +46,9 @@ class Machine:
         self._begin_run()
 
     def _begin_run(self) -> None:
-        self.items = {family: {} for family in (*KEYS, ACTIVITY)}
+        """Start with nothing open. Activities stay: no run input brings them back."""
+        activities = self.items.get(ACTIVITY, {})
+        self.items = {**{family: {} for family in KEYS}, ACTIVITY: activities}
         self._streaming = {triad.content: (self.items[triad.family], triad.key) for triad in TRIADS.values()}
         self.opened.clear()
         self.calls.clear()
@@ -54,17 +56,23 @@ class Machine:
 
     def feed(self, event: Event) -> Breaches:
         """Take the next event and say what it broke; nothing, almost always."""
-        streaming = self._streaming.get(event["type"])
-        if streaming is not None and self.phase is Phase.ACTIVE:
-            items, key = streaming
-            item = items.get(event[key])
-            if item is not None and item.open:
-                owner = event.get("subagentRunId")
-                if owner is None or owner == item.owner:
-                    return NO_BREACH
+        if self.continues(event):
+            return NO_BREACH
         self._breaches = []
         self._take(event)
         return self._breaches
+
+    def continues(self, event: Event) -> bool:
+        """Say whether an event only adds to an item that is open, as its owner: nearly all do, and change nothing."""
+        streaming = self._streaming.get(event["type"])
+        if streaming is None or self.phase is not Phase.ACTIVE:
+            return False
+        items, key = streaming
+        item = items.get(event[key])
+        if item is None or not item.open:
+            return False
+        owner = event.get("subagentRunId")
+        return owner is None or owner == item.owner
 
     def close(self) -> Breaches:
         """Take the end of the stream."""
@@ -113,7 +121,7 @@ class Machine:
     def _run_event(self, kind: str, event: Event) -> None:
         if kind == "RUN_STARTED":
             self._begin_run()
-            self.run_id = event["runId"]
+            self.run_id = event.get("runId")
             self._same_thread(kind, event)
             self.know((event.get("input") or {}).get("messages") or ())
         elif kind == "RUN_FINISHED":
@@ -123,14 +131,15 @@ class Machine:
             self.opened.clear()
 
     def _same_thread(self, kind: str, event: Event) -> None:
+        thread_id = event.get("threadId")  # a malformed one is none
         if self.thread_id is None:
-            self.thread_id = event["threadId"]
-        elif event["threadId"] != self.thread_id:
-            self._break("run-thread-echoed", f"threadId {self.thread_id!r}", f"{event['threadId']!r} on {kind}")
+            self.thread_id = thread_id
+        elif thread_id not in (None, self.thread_id):
+            self._break("run-thread-echoed", f"threadId {self.thread_id!r}", f"{thread_id!r} on {kind}")
 
     def _finish(self, event: Event) -> None:
         self._same_thread("RUN_FINISHED", event)
-        if self.run_id is not None and event["runId"] != self.run_id:
+        if self.run_id is not None and event.get("runId", self.run_id) != self.run_id:
             self._break("run-id-agrees", f"runId {self.run_id!r}", repr(event["runId"]))
         for item in self.opened.values():
             if not item.implied:
