@@ -1,7 +1,7 @@
 """JSON Patch between two JSON documents: the smallest useful diff, and application as a whole or not at all.
 
-Two differs stand behind one name: a compiled library where there is one for this Python, an own short one elsewhere.
-Both are held to the same law by the tests: applying `diff(a, b)` to `a` gives `b`. Application is a library's.
+Application is a library's. Two differs stand behind one name: a compiled library where there is one for this Python, an
+own short one elsewhere. Both are held to the same law by the tests: applying `diff(a, b)` to `a` gives `b`.
 
 Source: basic/patterns/snapshots, RFC 6902
 """
@@ -9,36 +9,43 @@ Source: basic/patterns/snapshots, RFC 6902
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+import jsonpatch
+
 try:
-    import fastjsonpatch as library
+    import fastjsonpatch as differ
 except ImportError:
-    import jsonpatch as library
+    differ = jsonpatch
 
 Operation: TypeAlias = dict[str, Any]
 """One RFC 6902 operation, such as `{"op": "replace", "path": "/a", "value": 1}`."""
 
-LAW_ERRORS = (library.JsonPatchException, library.JsonPointerException, TypeError, KeyError, IndexError)
+LAW_ERRORS = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError, IndexError)
 
 
 class PatchDoesNotApply(Exception):  # noqa: N818 - a sentence about the patch
     """A well-formed patch that the document has no place for. The document is unchanged."""
 
 
-def apply(document: Any, patch: list[Operation]) -> Any:
-    """Apply a well-formed patch and return the new document; the given one is left as it is.
+def apply(document: Any, patch: list[Operation], *, in_place: bool = False) -> Any:
+    """Apply a well-formed patch and return the new document; as a whole, or not at all.
+
+    Args:
+        document: Left as it is, unless `in_place`.
+        patch: Its operations, in order. What they add is copied.
+        in_place: Change `document` itself, at the cost of what changes; without it, at the cost of a copy.
 
     Raises:
         PatchDoesNotApply: One operation failed; nothing was applied.
     """
     try:
-        return library.apply_patch(document, patch)
+        return jsonpatch.apply_patch(document, patch, in_place=in_place, atomic=in_place)
     except LAW_ERRORS as error:
         raise PatchDoesNotApply(str(error)) from error
 
 
 def diff_by_library(old: Any, new: Any) -> list[Operation]:
     """Diff with the compiled library."""
-    operations: list[Operation] = library.make_patch(old, new).patch
+    operations: list[Operation] = differ.make_patch(old, new).patch
     return operations
 
 
@@ -49,7 +56,7 @@ def diff_by_walk(old: Any, new: Any) -> list[Operation]:
     return operations
 
 
-diff: Callable[[Any, Any], list[Operation]] = diff_by_library if library.__name__ == "fastjsonpatch" else diff_by_walk
+diff: Callable[[Any, Any], list[Operation]] = diff_by_library if differ is not jsonpatch else diff_by_walk
 """The operations that turn the first document into the second; an empty list when they are the same JSON."""
 
 

@@ -3,6 +3,7 @@
 Source: events/activity
 """
 
+from copy import deepcopy
 from typing import Any
 
 from conformance.patch import PatchDoesNotApply, apply
@@ -20,15 +21,16 @@ def _stays_object(case: Case) -> Watch:  # noqa: ARG001 - the stream alone shows
         key = event["messageId"]
         if event["type"] == "ACTIVITY_SNAPSHOT":
             if key not in contents or event.get("replace") is not False:
-                contents[key] = event["content"]
+                contents[key] = deepcopy(event["content"])
         elif key in contents:
             try:
-                patched = apply(contents[key], event["patch"])
+                patched = apply(contents[key], event["patch"], in_place=True)
             except PatchDoesNotApply:
                 continue  # patch-applies is about that
             if isinstance(patched, dict):
                 contents[key] = patched
             else:
+                del contents[key]  # what it is now cannot be patched on
                 notes = [Fault("content that is still an object", f"the patch makes it {type(patched).__name__}")]
 
 

@@ -3,6 +3,7 @@
 Source: basic/patterns/snapshots
 """
 
+from copy import deepcopy
 from typing import Any
 
 from conformance.events import Event
@@ -31,7 +32,7 @@ _NO_BASELINE = Unjudged("a STATE_DELTA came before any STATE_SNAPSHOT, and no ru
 def _patch_applies(case: Case) -> Watch:
     known = case.exchange.run_input is not None
     state = case.run_input.get("state")
-    values: dict[str, Any] = {_STATE: ({} if state is None else state) if known else _UNKNOWN}
+    values: dict[str, Any] = {_STATE: deepcopy({} if state is None else state) if known else _UNKNOWN}
     notes: list[Fault | Unjudged] = []
     while True:
         event = yield notes
@@ -41,7 +42,7 @@ def _patch_applies(case: Case) -> Watch:
         place = f"activity {event['messageId']!r}" if "messageId" in event else _STATE
         if "SNAPSHOT" in event["type"]:
             if place not in values or event.get("replace") is not False:
-                values[place] = event["snapshot"] if place == _STATE else event["content"]
+                values[place] = deepcopy(event["snapshot"] if place == _STATE else event["content"])
         elif values.get(place, _UNKNOWN) is _UNKNOWN:
             notes = [_NO_BASELINE] if place == _STATE and not known else []
         else:
@@ -50,7 +51,7 @@ def _patch_applies(case: Case) -> Watch:
 
 def _patched(value: Any, event: Event, place: str) -> tuple[Any, list[Fault | Unjudged]]:
     try:
-        return apply(value, event["delta"] if place == _STATE else event["patch"]), []
+        return apply(value, event["delta"] if place == _STATE else event["patch"], in_place=True), []
     except PatchDoesNotApply as error:
         return _UNKNOWN, [Fault(f"a patch that applies to {place} as the consumer has it", str(error))]
 
