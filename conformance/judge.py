@@ -190,10 +190,12 @@ class Judge:
         findings += self._noted(self._deviations(event, report), event)
         if held is not DROP:
             return held, not report.malformed
-        option = self._shape.options.get(event["type"]) if isinstance(event.get("type"), str) else None
-        left = {} if option is None else option.remains(event)
-        needed = _NEEDED.get(event.get("type", ""), ())
-        return (left, False) if "type" in left and all(name in left for name in needed) else (None, False)
+        kind = event.get("type")
+        option = self._shape.options.get(kind) if isinstance(kind, str) else None
+        if option is None:
+            return None, False
+        left = option.remains(event)
+        return (left if all(name in left for name in _NEEDED.get(kind, ())) else None), False
 
     def _speak(self, declared: Any) -> None:
         spoken, newest = version(declared), version(NEWEST)

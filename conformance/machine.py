@@ -181,7 +181,7 @@ class Machine:
             triad = TRIADS.get(family)
             fields = {name: event[name] for name in triad.opener_fields if name in event} if triad else {}
             item = self.items[family][key] = Item(family, key, owner, fields)
-        elif item.open:
+        elif item.open and not item.implied:
             self._break(
                 RULES[family].opened_twice, f"{item} closed before it is opened again", f"{event['type']} again"
             )

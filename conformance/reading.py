@@ -13,9 +13,8 @@ from typing import Any, Protocol
 
 import orjson
 
-from conformance.events import Event
 from conformance.order import Breach
-from conformance.protobuf import Frames, FrameTooLong, MalformedMessage, ProtobufError, UnknownArm, decode, encode
+from conformance.protobuf import Frames, FrameTooLong, MalformedMessage, UnknownArm, decode, encode
 from conformance.rules import Fact
 from conformance.shapes import describe
 
@@ -90,6 +89,9 @@ def _refuse(name: str) -> Any:
     raise ValueError(message)
 
 
+_BOM = b"\xef\xbb\xbf"
+
+
 class SseReader:
     """Reads `text/event-stream`."""
 
@@ -102,10 +104,13 @@ class SseReader:
     def feed(self, chunk: bytes) -> Batch:
         """Take the next bytes."""
         text = self._rest + chunk if self._rest else chunk
-        if self._at_start and text:
-            text = text.removeprefix(b"\xef\xbb\xbf")
-            self._at_start = False
         batch = Batch(framing=Fact.SSE)
+        if self._at_start:
+            self._rest = text
+            if len(text) < len(_BOM) and _BOM.startswith(text):
+                return batch
+            text = text.removeprefix(_BOM)
+            self._at_start = False
         if b"\r" in text:
             text = self._line_feeds(text, batch)
         whole, blank, self._rest = text.rpartition(b"\n\n")
@@ -166,13 +171,13 @@ class SseReader:
 
     def close(self) -> Batch:
         """Take the end of the stream: an event without its blank line is not whole, and clients drop it."""
-        batch = Batch()
-        data = _data(self._rest.replace(b"\r", b"\n"))
+        batch = self.feed(b"\n") if self._rest.endswith(b"\r") else Batch()  # the half of a line end was a whole one
+        data = _data(self._rest)
         self._rest = b""
         if data is None:
             return batch
         breach = Breach("transport-ordered", "a blank line after the last event", "the end of the stream")
-        batch.breaches.append(Misframed(0, breach, self._line))
+        batch = Batch(breaches=[Misframed(0, breach, self._line)])
         try:
             document = parse_json(data)
         except ValueError:
@@ -268,7 +273,7 @@ class ProtobufReader:
                 continue
             except MalformedMessage as error:
                 raise Unreadable(f"frame {self._count}: {error}") from None
-            if not _same_bytes(document, message):
+            if encode(document) != message:
                 found = f"other bytes for {document['type']}"
                 parity = Breach("proto-parity", "the reference encoder's bytes", found)
                 batch.breaches.append(Misframed(len(batch.documents), parity))
@@ -283,9 +288,3 @@ class ProtobufReader:
             batch.breaches.append(Misframed(0, cut))
         return batch
 
-
-def _same_bytes(document: Event, message: bytes) -> bool:
-    try:
-        return encode(document) == message
-    except ProtobufError:
-        return False

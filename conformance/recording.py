@@ -96,7 +96,7 @@ class RecordingReader:
                 case {"bytes": str(text), **rest} if not rest:
                     _append(batch, self._body().feed(text.encode()), number)
                 case {"base64": str(text), **rest} if not rest:
-                    _append(batch, self._body().feed(b64decode(text)), number)
+                    _append(batch, self._body().feed(_decoded(text, number)), number)
                 case _:
                     batch.documents.append(line)
             lines += [number] * (len(batch.documents) - len(lines))
@@ -121,6 +121,13 @@ class RecordingReader:
             protobuf = self._headers.get("content-type", "").startswith(PROTOBUF_TYPE)
             self._inner = ProtobufReader() if protobuf else SseReader()
         return self._inner
+
+
+def _decoded(text: str, line: int | None) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError as error:
+        raise Unreadable(f"line {line}: base64 expected, found {text[:80]!r} ({error})") from None
 
 
 def _append(batch: Batch, more: Batch, line: int | None) -> None:

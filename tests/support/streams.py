@@ -9,6 +9,14 @@ from conformance.order import Breach
 from conformance.schema import EVENT
 from conformance.shapes import Report, pointer
 
+RUN_STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"}
+RUN_FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "success"}}
+
+
+def sse(events: list[Any]) -> bytes:
+    """Events as an SSE body."""
+    return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
+
 
 def parse_sse(body: bytes) -> list[dict[str, Any]]:
     """The events of an SSE body. It must be LF framed, one JSON object per data payload, comments in between."""
