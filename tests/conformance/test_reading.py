@@ -127,6 +127,14 @@ def test_frames_are_read_and_compared_with_the_reference_bytes():
     assert read(ProtobufReader(), [frame(more)]) == ([(RUN_STARTED, None)], [("proto-parity", None, 0)])
 
 
+def test_what_the_protocol_does_not_know_has_no_reference_bytes():
+    message = encode({"type": "STATE_DELTA", "delta": [{"op": "test", "path": "/a", "value": 1}]})
+    known = bytes([8, 5])
+    assert message.count(known) == 1
+    ((document, _),), breaches = read(ProtobufReader(), [frame(message.replace(known, bytes([8, 41])))])
+    assert (document["delta"][0]["op"], breaches) == ("41", [])
+
+
 def test_the_framing_is_a_fact():
     assert SseReader().feed(b"").framing is Fact.SSE
     assert ProtobufReader().feed(b"").framing is Fact.PROTOBUF
