@@ -157,6 +157,9 @@ class SseReader:
         """Read one event with all its fields; comments and fields other than data say nothing."""
         data = _data(block)
         if data is None:
+            if block.lstrip().startswith(b"{"):
+                breach = Breach("sse-one-event-per-data", "an event in a data field", f"{_excerpt(block)} without one")
+                batch.breaches.append(Misframed(len(batch.documents), breach, line))
             return
         try:
             document = parse_json(data)

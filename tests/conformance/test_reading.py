@@ -67,6 +67,12 @@ def test_data_that_is_not_one_object_is_a_breach(data):
     assert breaches == [("sse-one-event-per-data", 3, 1)]
 
 
+def test_an_event_outside_a_data_field_is_a_breach():
+    """Clients drop it without a word."""
+    body = sse([RUN_STARTED]) + sse([RUN_FINISHED]).removeprefix(b"data: ")
+    assert read(SseReader(), [body]) == ([(RUN_STARTED, 1)], [("sse-one-event-per-data", 3, 1)])
+
+
 def test_lines_are_counted_over_what_holds_no_event():
     body = b": a\n\n" + sse([RUN_STARTED]) + b": b\n: c\n\ndata: x\n\n" + sse([RUN_FINISHED])
     assert read(SseReader(), [body]) == ([(RUN_STARTED, 3), (RUN_FINISHED, 10)], [("sse-one-event-per-data", 8, 1)])
