@@ -3,11 +3,13 @@
 import json
 from typing import Any
 
-from conformance.expand import Expander
+from conformance import judge as judgement
+from conformance.exchange import Exchange
 from conformance.machine import Machine
 from conformance.order import Breach
-from conformance.schema import EVENT
-from conformance.shapes import Report, pointer
+from conformance.rules import CATALOGUE, Level
+
+MUSTS = [rule for rule in CATALOGUE.values() if rule.level is Level.MUST]
 
 RUN_STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"}
 RUN_FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": {"type": "success"}}
@@ -33,21 +35,11 @@ def parse_sse(body: bytes) -> list[dict[str, Any]]:
 
 
 def judge(events: list[dict[str, Any]], *, thread_id: str | None = None) -> list[str]:
-    """Everything that a stream breaks: shapes, unknown material, chunks, order. Nothing, where it is conformant."""
-    machine, expander = Machine(thread_id=thread_id), Expander()
-    found: list[str] = []
-    for event in events:
-        report = Report()
-        held = EVENT.hold(event, (), report)
-        found += [f"event-described {one}" for one in report.malformed]
-        found += [f"no-unknown-fields {pointer(path)}" for path in report.stripped]
-        if report.malformed or not isinstance(held, dict):
-            continue
-        expanded, breaches = expander.feed(event)
-        for one in expanded:
-            breaches = [*breaches, *machine.feed(one)]
-        found += map(str, breaches)
-    return found + [str(breach) for breach in machine.close()]
+    """Every MUST that a stream breaks. Nothing, where it is conformant."""
+    run_ids = [event["runId"] for event in events if event["type"] == "RUN_STARTED"]
+    run_input = {"threadId": thread_id, "runId": run_ids[-1] if run_ids else "r", "messages": []}
+    exchange = Exchange(events=events, run_input=run_input if thread_id is not None else None)
+    return [str(finding) for finding in judgement.judge(exchange, MUSTS)]
 
 
 def order(events: list[dict[str, Any]]) -> list[Breach]:
