@@ -17,6 +17,9 @@ from conformance.shapes import Kind
 PROBE = 1000
 """A minor version that nobody will publish: who declares it merely echoes the input."""
 
+OUTLINE = ("TEXT_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT", "STEP_STARTED", "RUN_FINISHED", "RUN_ERROR")
+"""The events by which a run as an older peer got it is compared with the same run as a current peer got it."""
+
 
 def version(text: Any) -> tuple[int, int] | None:
     """Read MAJOR.MINOR; None for what is no such text."""
@@ -74,10 +77,11 @@ def _downgrade_pure(case: Case) -> Watch:
         if event is None:
             break
         got.append(event)
-    yield list(_differences(case.exchange.reference or (), got))
+    yield list(differences(case.exchange.reference or (), got))
 
 
-def _differences(reference: Sequence[Event], got: Sequence[Event]) -> Iterator[Fault]:
+def differences(reference: Sequence[Event], got: Sequence[Event]) -> Iterator[Fault]:
+    """Compare a run as an older peer got it with the same run as a current peer got it."""
     sent, came = _identities(reference), _identities(got)
     invented = [one for one in came if one not in set(sent)]
     for kind, key in invented:
@@ -127,10 +131,7 @@ RULES = on_page(
         "A downgrade for an older peer changes no outcome, identifier or order, repairs no malformed value and invents "
         "nothing.",
         "Leave out or flatten what the peer cannot read, and touch nothing else.",
-        Along(
-            ("TEXT_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT", "STEP_STARTED", "RUN_FINISHED", "RUN_ERROR"),
-            _downgrade_pure,
-        ),
+        Along(OUTLINE, _downgrade_pure),
         needs=(Fact.OLDER_PEER, Fact.REFERENCE),
         by=By.SERVER,
     ),
