@@ -177,6 +177,8 @@ class Machine:
         item = self.items[family].get(key)
         if family is CALL:
             owner = self._call_owner(event, owner)
+        elif family is SUBAGENT:
+            self._announce(event)
         if item is None:
             triad = TRIADS.get(family)
             fields = {name: event[name] for name in triad.opener_fields if name in event} if triad else {}
@@ -191,8 +193,6 @@ class Machine:
         self.opened[family, key] = item
         if family is CALL:
             self.calls.setdefault(event["toolCallId"], False)
-        if family is SUBAGENT:
-            self._announce(event)
 
     def _call_owner(self, event: Event, owner: str | None) -> str | None:
         """A call without a tag is its message's owner's; one with a tag agrees with it. (call-owner-agrees)"""
@@ -207,8 +207,8 @@ class Machine:
         if item.family is SUBAGENT:
             self._break("subagent-starts-once", "a new id for a new invocation", f"{item} again after its end")
             return
-        tagged = event.get("subagentRunId") is not None or item.family is CALL
-        if tagged and owner != item.owner:
+        inherits = event.get("parentMessageId") in self.items[TEXT]
+        if (inherits or event.get("subagentRunId") is not None) and owner != item.owner:
             self._break("reopen-agrees", f"the owner of {item}", f"subagentRunId {owner!r}")
         for name in TRIADS[item.family].opener_fields if item.family in TRIADS else ():
             default = "assistant" if name == "role" else None
@@ -221,7 +221,7 @@ class Machine:
         parent, announced = event.get("parentSubagentRunId"), self.items[SUBAGENT]
         if parent is not None and parent not in announced:
             self._break("subagent-parent-known", "a parent announced in this run", f"parentSubagentRunId {parent!r}")
-        if event["subagentRunId"] in self._tags:
+        if event["subagentRunId"] in self._tags and event["subagentRunId"] not in announced:
             expected = "SUBAGENT_STARTED before any event of the invocation"
             self._break("subagent-announced-first", expected, f"it came after events of {event['subagentRunId']!r}")
 

@@ -91,6 +91,13 @@ BROKEN = [
     ("reopen-agrees", [RS, call("START"), call("END"), call("START", toolCallName="g"), call("END"), RF]),
     ("reopen-agrees", [RS, call("START"), call("END"), call("START", parentMessageId="m"), call("END"), RF]),
     ("reopen-agrees", [RS, result(), text("START", "tm"), text("END", "tm"), RF]),
+    (
+        "reopen-agrees",
+        [
+            *(RS, call("START", parentMessageId="m"), call("END"), text("START", **A), text("END")),
+            *(call("START", parentMessageId="m"), call("END"), RF),
+        ],
+    ),
     ("pending-exact", [RS, call("START"), call("END"), finished(type="success", pendingToolCallIds=["x"])]),
     ("pending-exact", [RS, call("START"), call("END"), result(), finished(type="success", pendingToolCallIds=["c"])]),
     (
@@ -116,6 +123,7 @@ BROKEN = [
     ("subagent-ends", [RS, sub("FINISHED"), RF]),
     ("subagent-ends", [RS, sub("ERROR"), RF]),
     ("subagent-parent-known", [RS, sub("STARTED", parentSubagentRunId="p"), sub("FINISHED"), RF]),
+    ("subagent-parent-known", [RS, sub("STARTED", parentSubagentRunId="a"), sub("FINISHED"), RF]),
     ("owner-agrees", [RS, text("START"), text("CONTENT", **A), text("END"), RF]),
     ("owner-agrees", [RS, text("START", **A), text("END", **B), RF]),
     ("owner-agrees", [RS, call("START", **A), call("ARGS", **B), call("END"), RF]),
@@ -158,6 +166,7 @@ KEPT = {
         *(RS, thought("START"), thought("MESSAGE_START"), thought("MESSAGE_CONTENT")),
         *(thought("MESSAGE_END"), artefact("z"), thought("END"), RF),
     ],
+    "a subagent's reopened call, untagged": [RS, call("START", **A), call("END"), call("START"), call("END"), RF],
     "a result without a start, as on a resumed run": [RS, result(), RF],
     "arguments cut off by a stop": [
         RS,
