@@ -26,6 +26,7 @@ check: .venv/all
 
 bench: .venv/all
 	.venv/bin/python bench/run.py $(BENCH)
+	.venv/bin/python bench/judging.py
 
 clean:
 	rm -rf .venv .uv .node tests/acceptance/clients/node_modules

@@ -147,7 +147,7 @@ class Judge:
         """Take the next event, as the JSON value that travelled."""
         self.count += 1
         if type(event) is dict and self._just_continues(event):
-            return []
+            return self._watched(event, event)
         findings: list[Finding] = []
         known, whole = self._described(event, findings)
         if known is None:
@@ -158,18 +158,32 @@ class Judge:
             findings += self._noted(self._machine.feed(one), event)
             if one["type"] == "RUN_STARTED":
                 self._machine.know(self._case.run_input.get("messages", ()))
-            for rule, watch in self._along.get(one["type"], ()) if whole else ():
-                findings += self._named(rule, watch.send(one), event)
+            if whole:
+                findings += self._watched(one, event)
         for rule, held in self._on_event.get(known["type"], ()) if whole else ():
             findings += self._named(rule, held.find(known), event)
         return findings
 
+    def _watched(self, one: Event, event: Event) -> list[Finding]:
+        """Give a whole event, which `event` on the wire stands for, to the rules that follow its type."""
+        findings: list[Finding] = []
+        for rule, watch in self._along.get(one["type"], ()):
+            notes = watch.send(one)
+            if notes:
+                findings += self._named(rule, notes, event)
+        return findings
+
     def _just_continues(self, event: Event) -> bool:
         """Say whether an event only adds to an open item, in the words of the schema: nearly all do, and break nothing."""
-        if len(event) != len(("type", "messageId", "delta")) or self._expander.assembling:
+        plain = len(("type", "messageId", "delta"))
+        if "timestamp" in event:
+            plain += type(event["timestamp"]) is int and abs(event["timestamp"]) < 2**53
+        if "subagentRunId" in event:
+            plain += type(event["subagentRunId"]) is str
+        if len(event) != plain or self._expander.assembling:
             return False
         try:
-            return type(event["delta"]) is str and self._machine.continues(event) and event["type"] not in self._along
+            return type(event["delta"]) is str and self._machine.continues(event)
         except (KeyError, TypeError):
             return False
 
@@ -274,9 +288,9 @@ def _names(rule: Rule, event: Event, deviation: Deviation) -> bool:
 
 _SHAPED = sorted(
     (rule for rule in CATALOGUE.values() if isinstance(rule.held, Shaped)),
-    key=lambda rule: isinstance(rule.held, Shaped) and rule.held.where == ".*",
+    key=lambda rule: isinstance(rule.held, Shaped) and (rule.held.found == ".*", rule.held.where == ".*"),
 )
-"""The rules of shape, those that name a place before those that name any."""
+"""The rules of shape: those that say what they find before the others, and those that name a place before those of any."""
 
 _LATE = frozenset({Fact.STOPPED, Fact.ENDING, Fact.RESPONSE, Fact.REFERENCE})
 """Facts that may become known after the stream began."""

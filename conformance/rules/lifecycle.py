@@ -3,7 +3,7 @@
 Source: events/lifecycle
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conformance.events import Event
@@ -71,27 +71,34 @@ class _Restated:
         self.told: dict[tuple[str, str], int | None] = {}
         """How many characters of an item were repeated so far; None once it says something else."""
 
-    def take(self, event: Event) -> Iterator[Fault]:
-        family, _, act = event["type"].rpartition("_")
-        key = event.get("toolCallId" if family == "TOOL_CALL" else "messageId")
-        held = self.calls if family == "TOOL_CALL" else self.texts
-        if act == "RESULT":
-            if event["messageId"] in self.results:
-                yield _again(f"tool message {event['messageId']!r}")
-        elif key in held:
-            place, whole = (family, key), held[key]
-            if act == "START":
-                self.told[place] = 0
-            elif act != "END":
-                told = self.told.get(place)
-                same = told is not None and whole.startswith(event["delta"], told)
-                self.told[place] = told + len(event["delta"]) if same and told is not None else None
-            elif self.told.pop(place, None) == len(whole):
-                yield _again(f"{'tool call' if held is self.calls else 'message'} {key!r}")
+    def take(self, event: Event) -> Sequence[Fault]:
+        """Follow one event of an item."""
+        if "toolCallId" in event:
+            if event["type"] == "TOOL_CALL_RESULT":
+                return _again(f"tool message {event['messageId']!r}") if event["messageId"] in self.results else ()
+            key, held, what = event["toolCallId"], self.calls, "tool call"
+        else:
+            key, held, what = event["messageId"], self.texts, "message"
+        if key not in held:
+            return ()
+        return _again(f"{what} {key!r}") if self._told_again(event, what, key, held[key]) else ()
+
+    def _told_again(self, event: Event, what: str, key: str, whole: str) -> bool:
+        """Say whether this event ends an item that said its whole text again."""
+        act = event["type"].rpartition("_")[2]
+        if act == "START":
+            self.told[what, key] = 0
+        elif act == "END":
+            return self.told.pop((what, key), None) == len(whole)
+        else:
+            told = self.told.get((what, key))
+            same = told is not None and whole.startswith(event["delta"], told)
+            self.told[what, key] = told + len(event["delta"]) if same and told is not None else None
+        return False
 
 
-def _again(what: str) -> Fault:
-    return Fault("history restated by MESSAGES_SNAPSHOT", f"{what} of the input streamed again")
+def _again(what: str) -> Sequence[Fault]:
+    return (Fault("history restated by MESSAGES_SNAPSHOT", f"{what} of the input streamed again"),)
 
 
 _ITEM_EVENTS = (
@@ -103,10 +110,10 @@ _ITEM_EVENTS = (
 
 def _history_as_snapshots(case: Case) -> Watch:
     history = _Restated(case.run_input)
-    notes: list[Fault] = []
+    notes: Sequence[Fault] = ()
     while True:
         event = yield notes
-        notes = [] if event is None else list(history.take(event))
+        notes = () if event is None else history.take(event)
 
 
 def _usage_total(event: Event) -> Iterator[Fault]:

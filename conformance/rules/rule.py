@@ -88,6 +88,7 @@ class Unjudged:
 
 
 Notes: TypeAlias = "Iterable[Fault | Unjudged]"
+"""What a rule noticed; falsy, where that is nothing and a sequence."""
 
 
 @dataclass(slots=True)

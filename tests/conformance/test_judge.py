@@ -205,3 +205,27 @@ def test_a_judge_keeps_nothing_of_what_it_read():
 @pytest.mark.parametrize("run_input", [5, [], {"messages": 5}, {**RUN_INPUT, "messages": [{"role": "user"}]}])
 def test_any_run_input_is_judged_with_what_is_well_formed_of_it(run_input):
     assert ids(judge(Exchange(run_input=run_input, events=RUN))) == ["input-malformed-rejected"]
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({}, []),
+        ({"timestamp": 2**53 - 1}, []),
+        ({"timestamp": 2**53}, ["event-described"]),
+        ({"timestamp": "now"}, ["event-described"]),
+        ({"timestamp": True}, ["event-described"]),
+        ({"timestamp": None}, ["absent-not-null"]),
+        ({"subagentRunId": "s"}, []),
+        ({"subagentRunId": "s", "timestamp": 5}, []),
+        ({"subagentRunId": "other"}, ["owner-agrees"]),
+        ({"subagentRunId": None}, ["absent-not-null"]),
+        ({"delta": 5}, ["event-described"]),
+        ({"own": 1}, ["no-unknown-fields"]),
+        ({"metadata": {"key": 1}}, ["metadata-prefixed"]),
+    ],
+)
+def test_a_delta_is_judged_by_every_field(more, found):
+    start, content, end = TEXT
+    events = [RUN_STARTED, {**start, "subagentRunId": "s"}, {**content, **more}, end, RUN_FINISHED]
+    assert ids(judge(Exchange(events=events))) == found
