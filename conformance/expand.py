@@ -20,6 +20,15 @@ ASIDE = frozenset(
 )
 """They stand aside from assembly and end nothing."""
 
+SUBAGENT_ENDS = frozenset({"SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
+
+FIRST = {
+    "TEXT_MESSAGE_CHUNK": {"messageId"},
+    "TOOL_CALL_CHUNK": {"toolCallId", "toolCallName"},
+    "REASONING_MESSAGE_CHUNK": {"messageId"},
+}
+"""What the first chunk of an item must carry."""
+
 ITEM_EVENTS = {kind: triad for triad in TRIADS.values() for kind in (triad.start, triad.content, triad.end)}
 
 
@@ -43,6 +52,10 @@ class Expander:
 
     def __init__(self) -> None:
         self._lanes: dict[str | None, Assembly] = {}
+        self._outlived: dict[str | None, Assembly] = {}
+        """What each ended subagent assembled when it ended."""
+        self._nameless: dict[str | None, Triad] = {}
+        """Lanes whose chunks of a family have no first one to belong to, which was told."""
         self._explicit: dict[tuple[str, str], bool] = {}
         """Items that a start event opened and no end event closed yet; whether all their events were explicit."""
 
@@ -66,8 +79,10 @@ class Expander:
         if kind in RUN_LEVEL:
             ends = [assembly.end() for assembly in self._lanes.values()]
             self._lanes.clear()
+            self._nameless.clear()
             if kind != "MESSAGES_SNAPSHOT":
                 self._explicit.clear()
+                self._outlived.clear()
             return [*ends, event], []
         return self._whole(event, kind)
 
@@ -75,6 +90,8 @@ class Expander:
         owner = event.get("subagentRunId")
         triad = ITEM_EVENTS.get(kind)
         if triad is None:
+            if kind in SUBAGENT_ENDS and owner in self._lanes:
+                self._outlived[owner] = self._lanes[owner]
             return [*self._end_lane(owner), event], []
         key = event[triad.key]
         mixed = self._holder(triad, key)
@@ -103,13 +120,29 @@ class Expander:
         if assembly is not None and assembly.triad is triad and key in (None, assembly.key):
             breaches += self._agree(event, assembly)
             return self._content(event, triad, assembly.key, assembly.owner), breaches
+        outlived = self._outliving(event, triad)
+        if outlived is not None:
+            expected = f"the last chunk of {triad.family} {outlived.key!r} before subagent {outlived.owner!r} ended"
+            breaches.append(Breach("chunk-within-owner", expected, f"{triad.chunk} after it"))
+            event = {**outlived.fields, **event, triad.key: outlived.key, "subagentRunId": outlived.owner}
+        told = self._nameless.get(lane) is triad
         ends = self._end_lane(lane)
-        required = (triad.key, "toolCallName") if triad.chunk == "TOOL_CALL_CHUNK" else (triad.key,)
-        missing = [name for name in required if name not in event]
-        if missing:
-            expected = f"{' and '.join(required)} on the first {triad.chunk}"
-            return ends, breaches or [Breach("chunk-first-complete", expected, f"no {' and no '.join(missing)}")]
+        missing = sorted(FIRST[triad.chunk] - event.keys())
+        if missing and not breaches and not told:
+            expected = f"{' and '.join(sorted(FIRST[triad.chunk]))} on the first {triad.chunk}"
+            breaches.append(Breach("chunk-first-complete", expected, f"no {' and no '.join(missing)}"))
+        if triad.key in missing:
+            self._nameless[lane] = triad
+            return ends, breaches
         return [*ends, *self._begin(event, triad)], breaches
+
+    def _outliving(self, event: Event, triad: Triad) -> Assembly | None:
+        """Find what a chunk continues though the subagent that assembled it has ended; each is found once."""
+        key, tag = event.get(triad.key), event.get("subagentRunId")
+        for owner, item in self._outlived.items():
+            if item.triad is triad and (item.key == key if key is not None else owner == tag):
+                return self._outlived.pop(owner)
+        return None
 
     def _mixed(self, triad: Triad, key: str) -> list[Breach]:
         """Report a chunk of an item that a start event opened, at its first chunk."""
@@ -166,6 +199,7 @@ class Expander:
         return lanes[0], []
 
     def _agree(self, event: Event, assembly: Assembly) -> list[Breach]:
+        unnamed = FIRST[assembly.triad.chunk] - assembly.fields.keys()
         return [
             Breach(
                 "chunk-repeat-agrees",
@@ -173,12 +207,13 @@ class Expander:
                 repr(event[name]),
             )
             for name in assembly.triad.opener_fields
-            if name in event and event[name] != assembly.fields.get(name)
+            if name in event and name not in unnamed and event[name] != assembly.fields.get(name)
         ]
 
     def _holder(self, triad: Triad, key: str) -> Assembly | None:
         return next((item for item in self._lanes.values() if item.triad is triad and item.key == key), None)
 
     def _end_lane(self, owner: str | None) -> list[Event]:
+        self._nameless.pop(owner, None)
         assembly = self._lanes.pop(owner, None)
         return [] if assembly is None else [assembly.end()]

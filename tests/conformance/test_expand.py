@@ -45,6 +45,13 @@ def short(event):
     return f"{kind} {name} {delta}".strip() if isinstance(delta, str) else kind
 
 
+S = {"subagentRunId": "s"}
+OUTLIVING = [
+    {"type": "SUBAGENT_STARTED", "name": "x", **S},
+    text("n", "b", **S),
+    {"type": "SUBAGENT_ERROR", "message": "no", **S},
+]
+
 CASES = {
     "a message": (
         [RS, text("m", "a"), text(None, "b"), RF],
@@ -71,6 +78,14 @@ CASES = {
         [
             *("T_START m", "T_CONTENT m a", "T_START n", "T_CONTENT n b", "T_END n"),
             *("SUBAGENT_FINISHED", "T_END m", "RUN_FINISHED"),
+        ],
+    ),
+    "another item of an ended subagent, and its item in a later run": (
+        [*OUTLIVING, text("m", "a", **S), RF, RS, text("n", "c", **S), RF],
+        [
+            *("SUBAGENT_STARTED", "T_START n", "T_CONTENT n b", "T_END n", "SUBAGENT_ERROR"),
+            *("T_START m", "T_CONTENT m a", "T_END m", "RUN_FINISHED"),
+            *("RUN_STARTED", "T_START n", "T_CONTENT n c", "T_END n", "RUN_FINISHED"),
         ],
     ),
     "an explicit event ends only its own lane": (
@@ -117,6 +132,11 @@ BROKEN = {
         "chunk-first-complete",
         [RS, text("m", "a"), {"type": "CUSTOM", "name": "a.b", "value": 1}, text(None, "b"), RF],
     ),
+    "never an id": ("chunk-first-complete", [RS, text(None, "a"), text(None, "b"), RF]),
+    "a name only later": ("chunk-first-complete", [RS, call("c", None, "{"), call("c", "f", "}"), RF]),
+    "on after its subagent": ("chunk-within-owner", [RS, *OUTLIVING, text("n", "c", **S), text("n", "d"), RF]),
+    "on after its subagent, by its tag": ("chunk-within-owner", [RS, *OUTLIVING, text(None, "c", **S), RF]),
+    "on after its subagent, by its id": ("chunk-within-owner", [RS, *OUTLIVING, text("n", "c"), RF]),
     "another role": ("chunk-repeat-agrees", [RS, text("m", "a"), text(None, "b", role="user"), RF]),
     "another tool": ("chunk-repeat-agrees", [RS, call("c", "f", "{"), call("c", "g", "}"), RF]),
     "another owner": ("owner-agrees", [RS, text("m", "a", subagentRunId="s"), text("m", "b", subagentRunId="u"), RF]),
