@@ -83,21 +83,23 @@ class Machine:
         return NO_BREACH
 
     def know(self, messages: Iterable[Any], *, restated: bool = False) -> None:
-        """Record who owns messages that came whole: in a run input, or `restated` by a MESSAGES_SNAPSHOT."""
+        """Record what messages that came whole establish: those of a run input, or `restated` by a MESSAGES_SNAPSHOT."""
         families = {"reasoning": REASONING, "activity": ACTIVITY}
         for message in messages:
             owner = message.get("subagentRunId")
             family = families.get(message["role"], TEXT)
-            self._record(family, message["id"], owner, {"role": message["role"]}, replace=restated)
+            established = {name: message[name] for name in ("role", "name") if name in message}
+            self._record(family, message["id"], owner, established, replace=restated)
             for call in message.get("toolCalls") or ():
-                self._record(CALL, call["id"], owner, {"toolCallName": call["function"]["name"]}, replace=restated)
+                established = {"toolCallName": call["function"]["name"], "parentMessageId": message["id"]}
+                self._record(CALL, call["id"], owner, established, replace=restated)
 
     def _record(self, family: Family, key: str, owner: str | None, fields: dict[str, Any], *, replace: bool) -> None:
         item = self.items[family].get(key)
         if item is None:
             self.items[family][key] = Item(family, key, owner, fields)
         elif replace:
-            item.owner = owner
+            item.owner, item.fields = owner, fields
 
     # ---- runs -----------------------------------------------------------------------------------
 

@@ -54,6 +54,11 @@ def artefact(entity, subtype="message", **more):
     return {"type": "REASONING_ENCRYPTED_VALUE", **value, **more}
 
 
+def restated(*messages):
+    return {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}
+
+
+CALL_C = {"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
 A = {"subagentRunId": "a"}
 B = {"subagentRunId": "b"}
 
@@ -91,6 +96,13 @@ BROKEN = [
     ("reopen-agrees", [RS, call("START"), call("END"), call("START", toolCallName="g"), call("END"), RF]),
     ("reopen-agrees", [RS, call("START"), call("END"), call("START", parentMessageId="m"), call("END"), RF]),
     ("reopen-agrees", [RS, result(), text("START", "tm"), text("END", "tm"), RF]),
+    (
+        "reopen-agrees",
+        [
+            *(RS, text("START", name="Ann"), text("END"), restated({"id": "m", "role": "assistant"})),
+            *(text("START", name="Ann"), text("END"), RF),
+        ],
+    ),
     (
         "reopen-agrees",
         [
@@ -204,8 +216,20 @@ KEPT = {
     ],
     "messages restated": [
         RS,
-        {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m", "role": "assistant", "toolCalls": [], **A}]},
+        restated({"id": "m", "role": "assistant", "toolCalls": [], **A}),
         *(text("START", **A), text("END"), RF),
+    ],
+    "a message reopened as it was restated": [
+        *(RS, text("START", role="user"), text("END"), restated({"id": "m", "role": "assistant", "name": "Ann"})),
+        *(text("START", name="Ann"), text("END"), RF),
+    ],
+    "a call reopened in the message that was restated with it": [
+        *(RS, call("START"), call("END"), restated({"id": "m", "role": "assistant", "toolCalls": [CALL_C]})),
+        *(call("START", parentMessageId="m"), call("END"), RF),
+    ],
+    "a call of the history reopened in its message": [
+        {**RS, "input": {"messages": [{"id": "m", "role": "assistant", "toolCalls": [CALL_C]}]}},
+        *(call("START", parentMessageId="m"), call("END"), RF),
     ],
     "standalone events": [
         *(RS, {"type": "CUSTOM", "name": "x.y", "value": 1}, {"type": "RAW", "event": {}}, artefact("nobody"), RF),
@@ -223,10 +247,9 @@ def test_a_kept_stream_is_quiet(stream):
 
 
 def test_a_snapshot_takes_a_message_over_and_its_calls_with_it():
-    call_of_m = {"id": "c", "type": "function", "function": {"name": "f", "arguments": ""}}
-    restated = {"id": "m", "role": "assistant", "toolCalls": [call_of_m], **A}
     stream = [RS, call("START", parentMessageId="m"), call("END")]
-    stream += [{"type": "MESSAGES_SNAPSHOT", "messages": [restated]}, call("START", **B), call("END"), RF]
+    stream += [restated({"id": "m", "role": "assistant", "toolCalls": [CALL_C], **A})]
+    stream += [call("START", **B), call("END"), RF]
     assert [breach.rule for breach in order(stream)] == ["reopen-agrees"]
 
 
