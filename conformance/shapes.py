@@ -202,10 +202,11 @@ class Object:
         if type(value) is not dict:
             return report.reject(path, self.expected, value)
         kept: dict[str, Any] | None = None
+        recognised = complete = True
         for name, inner in value.items():
             held = self._member(name, inner, path, report)
             if held is DROP and name in self.members and self.members[name].required:
-                return DROP
+                recognised = False  # go on: the verdict on the rest must not depend on the order of the fields
             if held is not inner and kept is None:
                 kept = dict(value)
             if kept is not None:
@@ -213,12 +214,11 @@ class Object:
                     del kept[name]
                 else:
                     kept[name] = held
-        complete = True
         for name, member in self.members.items():
             if member.required and name not in value:
                 report.miss((*path, name), member.shape.expected)
                 complete = False
-        if report.salvage and not complete:
+        if not recognised or (report.salvage and not complete):
             return DROP
         return value if kept is None else kept
 
