@@ -141,6 +141,14 @@ def test_what_the_protocol_does_not_know_has_no_reference_bytes():
     assert (document["delta"][0]["op"], breaches) == ("41", [])
 
 
+def test_the_order_of_an_open_objects_members_is_no_matter_of_parity():
+    message = encode({"type": "STATE_SNAPSHOT", "snapshot": {"list": [{"1": True, "2": True}]}})
+    (one, two) = (message.index(b"\n\x011"), message.index(b"\n\x012"))
+    swapped = message[: one + 2] + b"2" + message[one + 3 : two + 2] + b"1" + message[two + 3 :]
+    ((document, _),), breaches = read(ProtobufReader(), [frame(swapped)])
+    assert (document["snapshot"], breaches) == ({"list": [{"1": True, "2": True}]}, [])
+
+
 def test_the_framing_is_a_fact():
     assert SseReader().feed(b"").framing is Fact.SSE
     assert ProtobufReader().feed(b"").framing is Fact.PROTOBUF
