@@ -3,9 +3,10 @@
 Source: basic/run-input
 """
 
+import re
 from collections.abc import Iterator
 
-from conformance.rules.refusals import REFUSED, refused_for
+from conformance.rules.refusals import OF_ITSELF, REFUSED, refused_for
 from conformance.rules.rule import (
     BY_ORDER,
     Along,
@@ -54,7 +55,7 @@ def _lists_optional(case: Case) -> Iterator[Fault | Unjudged]:
 
 
 def _part_unusable(case: Case) -> Watch:
-    """A failure counts as one over a part where it names the part's kind, media type or provider."""
+    """A failure counts as one over a part where it names the part's kind or media type."""
     failure: str | None = None
     while True:
         event = yield ()
@@ -62,12 +63,12 @@ def _part_unusable(case: Case) -> Watch:
             break
         failure = None if event["type"] != "RUN_ERROR" else f"{event.get('code', '')} {event['message']}"
     status = case.exchange.status
-    if failure is None and status is not None and status >= REFUSED:
+    if failure is None and status is not None and status >= REFUSED and status not in OF_ITSELF:
         failure = case.exchange.refusal.decode(errors="replace")
-    names = _names_of_parts(case)
-    if failure is None or not names:
+    names = "|".join(map(re.escape, _names_of_parts(case)))
+    if failure is None or not names or Fact.MALFORMED_INPUT in case.facts:
         yield ()
-    elif any(name in failure.lower() for name in names):
+    elif re.search(rf"\b({names})s?\b", failure, re.IGNORECASE):
         yield [Fault("a run that goes on without the part", f"it failed over it: {failure.strip()}")]
     else:
         yield [Unjudged("the run failed, and its error does not say over what")]
@@ -78,8 +79,7 @@ def _names_of_parts(case: Case) -> set[str]:
     for message in case.run_input.get("messages", ()):
         for part in message["content"] if isinstance(message.get("content"), list) else ():
             if part["type"] != "text":
-                source = part["source"]
-                names |= {part["type"], *(source[key].lower() for key in ("mimeType", "provider") if key in source)}
+                names |= {part["type"], part["source"].get("mimeType", part["type"])}
     return names
 
 

@@ -78,25 +78,30 @@ def _frontend_call_is_success(case: Case) -> Watch:
 
 
 def _pending_sent(case: Case) -> Watch:
-    calls = _Calls(case)
+    """A run from before versions, replayed or not, knew of no such list."""
+    calls, declared = _Calls(case), True
     notes: list[Fault] = []
     while True:
         event = yield notes
         notes = []
-        if event is not None and outcome_type(event) == "success":
+        if event is not None and event["type"] == "RUN_STARTED":
+            declared = "protocolVersion" in event
+        elif event is not None and declared and outcome_type(event) == "success":
             unanswered, outcome = calls.unanswered(), event.get("outcome", {})
             if unanswered and not outcome.get("pendingToolCallIds"):
                 notes = [Fault(f"pendingToolCallIds {unanswered}", "none")]
 
 
 def _frontend_call_advertised(case: Case) -> Watch:
-    calls = _Calls(case)
+    """What was advertised to an earlier run of the stream is not known."""
+    calls, asked = _Calls(case), case.run_input.get("runId")
     notes: list[Fault] = []
     while True:
         event = yield notes
         notes = []
-        if event is not None and outcome_type(event) == "success":
-            strange = [call for call in calls.unanswered() if calls.name(call) not in calls.advertised]
+        if event is not None and event["runId"] == asked and outcome_type(event) == "success":
+            named = {call: calls.name(call) for call in calls.unanswered()}
+            strange = [call for call, name in named.items() if name is not None and name not in calls.advertised]
             notes = [
                 Fault("a call of an advertised tool", f"{calls.name(call)!r} is called and left") for call in strange
             ]
@@ -133,7 +138,7 @@ RULES = on_page(
         See.STREAM,
         "A run that leaves calls unanswered sends pendingToolCallIds.",
         "Send the ids of the unanswered calls on the success outcome.",
-        Along(("RUN_FINISHED",), _pending_sent),
+        Along(("RUN_STARTED", "RUN_FINISHED"), _pending_sent),
         needs=(Fact.CURRENT_PEER,),
         level=Level.SHOULD,
     ),

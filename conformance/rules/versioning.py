@@ -4,15 +4,16 @@ Source: basic/versioning
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from conformance.events import Event
+from conformance.expand import Expander
 from conformance.rules.lifecycle import outcome_type
 from conformance.rules.refusals import refused_for
 from conformance.rules.rule import Along, AtEnd, By, Case, Fact, Fault, Rule, See, Shaped, Unjudged, Watch, on_page
-from conformance.schema import NEWEST
-from conformance.shapes import Kind
+from conformance.schema import EVENTS, NEWEST
+from conformance.shapes import DROP, Kind, Report
 
 PROBE = 1000
 """A minor version that nobody will publish: who declares it merely echoes the input."""
@@ -77,7 +78,14 @@ def _downgrade_pure(case: Case) -> Watch:
         if event is None:
             break
         got.append(event)
-    yield list(differences(case.exchange.reference or (), got))
+    yield list(differences(_whole(case.exchange.reference or ()), got))
+
+
+def _whole(events: Iterable[Any]) -> list[Event]:
+    """The well-formed events, with whole items in the place of chunks, as the events of the stream itself come."""
+    expander = Expander()
+    held = (EVENTS[NEWEST].hold(event, (), Report(salvage=True)) for event in events)
+    return [one for event in held if event is not DROP for one in expander.feed(event)[0]]
 
 
 def differences(reference: Sequence[Event], got: Sequence[Event]) -> Iterator[Fault]:
