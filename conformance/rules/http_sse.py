@@ -20,7 +20,7 @@ def _status_and_type(case: Case) -> Iterator[Fault]:
     status, kind = case.exchange.status, case.exchange.content_type
     if case.machine.run_id is not None and status != 200:  # noqa: PLR2004
         yield Fault("status 200 for a run that starts", f"status {status}")
-    elif status in OK and kind not in (SSE_TYPE, PROTOBUF_TYPE):
+    elif status in OK and kind not in (None, SSE_TYPE, PROTOBUF_TYPE):
         yield Fault(f"Content-Type {SSE_TYPE}", repr(kind))
 
 
