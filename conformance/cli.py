@@ -22,7 +22,7 @@ from conformance.cannot import CannotCheck
 from conformance.checking import Checking
 from conformance.exchange import Exchange
 from conformance.options import MISTAKE, parser
-from conformance.probes import ACCEPT
+from conformance.probes import ACCEPT, can_deviate
 from conformance.recording import written
 from conformance.report import NAME, Entry, Verdict, github, junit, sarif
 from conformance.report import json as json_report
@@ -205,8 +205,10 @@ def _check_endpoint(given: argparse.Namespace, checking: Checking, show: Callabl
     from conformance.live import Endpoint  # noqa: PLC0415
 
     endpoint = Endpoint(given.target, _headers(given), given.timeout, given.end_within)
-    known = _known(given)
-    check = LiveCheck(endpoint, checking, show, lambda: str(uuid4()), _run_input(given), known)
+    run_input = _run_input(given)
+    if given.probe and run_input is not None and not can_deviate(run_input):
+        raise CannotCheck(f"{given.run_input}: --probe needs a run input with a list of messages")
+    check = LiveCheck(endpoint, checking, show, lambda: str(uuid4()), run_input, _known(given))
 
     async def run() -> None:
         with _recording(given.record) as record:
@@ -221,8 +223,8 @@ def _headers(given: argparse.Namespace) -> dict[str, str]:
     headers = {}
     for line in given.header:
         name, colon, value = line.partition(":")
-        if not colon or not name.strip():
-            raise CannotCheck("--header takes 'Name: value'; what came has no name or no colon")
+        if not colon or not name.strip() or not line.isascii():
+            raise CannotCheck("--header takes 'Name: value' in ASCII, and one of them is none")
         headers[name.strip()] = value.strip()
     return headers
 

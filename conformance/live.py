@@ -69,25 +69,9 @@ class Endpoint:
             raise CannotCheck(f"{self.name}: the answer cannot be read: {visible(str(error))}") from None
 
     async def _body(self, response: httpx.Response, reader: AnswerReader, record: Record) -> AsyncIterator[Batch]:
-        pieces, deadline, ending = response.aiter_bytes(), None, Ending.CLOSED
+        pieces, deadline = response.aiter_bytes(), None
         held: list[bytes] = []
-        while not reader.is_told:
-            try:
-                async with asyncio.timeout_at(deadline):
-                    piece = await anext(pieces, None)
-            except TimeoutError:
-                ending = Ending.OPEN
-                break
-            except httpx.ReadTimeout:
-                if deadline is None:
-                    raise
-                ending = Ending.OPEN
-                break
-            except (httpx.ReadError, httpx.RemoteProtocolError):
-                ending = Ending.BROKEN
-                break
-            if piece is None:
-                break
+        while not isinstance(piece := await _next(pieces, deadline), Ending):
             batch = reader.feed(piece)
             held.append(piece)
             if reader.is_stream:
@@ -96,10 +80,28 @@ class Endpoint:
             if batch.documents:
                 deadline = asyncio.get_running_loop().time() + self.end_within if _ends(batch.documents[-1]) else None
             yield batch
+            if reader.is_told:
+                piece = Ending.OPEN
+                break
         last = reader.close()
-        last.known["ending"] = ending
+        last.known["ending"] = piece
         record(Exchange(**last.known))
         yield last
+
+
+async def _next(pieces: AsyncIterator[bytes], deadline: float | None) -> bytes | Ending:
+    """Wait for the next piece of a body, or its end; after the terminal event, until a deadline."""
+    try:
+        async with asyncio.timeout_at(deadline):
+            return await anext(pieces, Ending.CLOSED)
+    except TimeoutError:
+        return Ending.OPEN
+    except httpx.ReadTimeout:
+        if deadline is None:
+            raise
+        return Ending.OPEN
+    except (httpx.ReadError, httpx.RemoteProtocolError):
+        return Ending.BROKEN
 
 
 def _ends(document: Any) -> bool:

@@ -105,6 +105,11 @@ PROBES: tuple[Probe, ...] = (
 )
 
 
+def can_deviate(run_input: Any) -> bool:
+    """Say whether probes can be made of a run input."""
+    return isinstance(run_input, dict) and isinstance(run_input.get("messages"), list)
+
+
 # ---- the same run, twice ------------------------------------------------------------------------
 
 

@@ -27,9 +27,16 @@ def is_url(target: str) -> bool:
 
 
 def source(target: str) -> Source:
-    """Name what is checked, without what a URL may hold of secrets."""
+    """Name what is checked, without what a URL may hold of secrets.
+
+    Raises:
+        CannotCheck: It looks like a URL and is none.
+    """
     if is_url(target):
-        parts = urlsplit(target)
+        try:
+            parts = urlsplit(target)
+        except ValueError as error:
+            raise CannotCheck(f"{target}: it is no URL ({error})") from None
         shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         return Source(shown, uri=shown)
     if target == STANDARD_INPUT:

@@ -1,9 +1,9 @@
 """The report for programs. docs/conformance.md describes its members."""
 
-import json
 from typing import Any
 
 from conformance.report import NAME, Entry, State, Verdict
+from conformance.report.text import json_text
 from conformance.rules import Level
 
 FORMAT = f"{NAME}/1"
@@ -35,7 +35,7 @@ def report(verdict: Verdict) -> str:
             for one in verdict.standings
         ],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(document)
 
 
 def _finding(one: Entry) -> dict[str, Any]:

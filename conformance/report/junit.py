@@ -23,7 +23,7 @@ def report(verdict: Verdict) -> str:
     }
     counted = "".join(f' {name}="{number}"' for name, number in numbers.items())
     name = _attribute(verdict.source.name)
-    return "\n".join(
+    document = "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
             f'<testsuites name="{NAME}"{counted}>',
@@ -34,6 +34,7 @@ def report(verdict: Verdict) -> str:
             "",
         ]
     )
+    return document.encode("ascii", "xmlcharrefreplace").decode()
 
 
 def _case(one: Standing, entries: list[Entry], verdict: Verdict) -> str:

@@ -3,11 +3,10 @@
 Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
 
-import json
 from typing import Any
 
 from conformance.report import HOME, NAME, Entry, State, Verdict
-from conformance.report.text import compact, visible
+from conformance.report.text import compact, json_text, visible
 from conformance.rules import Level, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -43,7 +42,7 @@ def report(verdict: Verdict) -> str:
         "columnKind": "utf16CodeUnits",
         "properties": {"events": verdict.events, "more": dict(verdict.omitted or {})},
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

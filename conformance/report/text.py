@@ -14,10 +14,13 @@ LONG, MANY, DEEP = 80, 12, 5
 WHOLE = 400
 """Characters that are shown of one sentence."""
 
+OBEYED = "##["
+"""A GitHub runner takes what follows it for a command, wherever it stands in a line of the log."""
+
 
 def visible(text: str, limit: int = WHOLE) -> str:
     r"""Write what does not print as an escape, as `\x1b`: controls, line ends, marks that turn text around."""
-    text = cut(text, limit).replace("##[", r"#\x23[")  # a GitHub runner obeys it wherever it stands in a line
+    text = cut(text, limit).replace(OBEYED, r"#\x23[")
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
@@ -54,3 +57,8 @@ def compact(value: Any) -> str:
 def count(number: int, noun: str) -> str:
     """Write a number of things: `1 event`, `2 events`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def json_text(document: Any) -> str:
+    """Write a JSON document for programs, in ASCII, that does no harm in a log either."""
+    return json.dumps(document, indent=2).replace(OBEYED, r"#\u0023[") + "\n"
