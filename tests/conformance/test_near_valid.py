@@ -1,69 +1,20 @@
 """Valid streams are quiet, and valid ones broken in one or two places are refused for the right requirement.
 
-A stream is woven of threads: the events of one message, call, thought, step, subagent or activity, in order. Each way to
-break a thread names the requirement that it breaks.
+A stream is woven of strands: the events of one message, call, thought, step, subagent or activity, in order. Each way to
+break a strand names the requirement that it breaks.
 """
 
 import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.near_valid import RF, RS, RUN_INPUT, valid, weave
+from support.strands import STRANDS
 from support.streams import order
 
-RS = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
-RF = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
-
-
-def message(n, owner):
-    tag = {"subagentRunId": owner} if owner else {}
-    content = {"type": "TEXT_MESSAGE_CONTENT", "messageId": f"m{n}", "delta": "x"}
-    return [
-        {"type": "TEXT_MESSAGE_START", "messageId": f"m{n}", **tag},
-        {**content, **tag},
-        content,
-        {"type": "TEXT_MESSAGE_END", "messageId": f"m{n}"},
-    ]
-
-
-def call(n, owner):
-    tag = {"subagentRunId": owner} if owner else {}
-    return [
-        {"type": "TOOL_CALL_START", "toolCallId": f"c{n}", "toolCallName": "f", **tag},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": f"c{n}", "delta": "{}"},
-        {"type": "TOOL_CALL_END", "toolCallId": f"c{n}", **tag},
-        {"type": "TOOL_CALL_RESULT", "messageId": f"t{n}", "toolCallId": f"c{n}", "content": "ok"},
-    ]
-
-
-def thought(n, owner):
-    tag = {"subagentRunId": owner} if owner else {}
-    return [
-        {"type": "REASONING_START", "messageId": f"s{n}", **tag},
-        {"type": "REASONING_MESSAGE_START", "messageId": f"z{n}", "role": "reasoning", **tag},
-        {"type": "REASONING_MESSAGE_CONTENT", "messageId": f"z{n}", "delta": "x"},
-        {"type": "REASONING_MESSAGE_END", "messageId": f"z{n}"},
-        {"type": "REASONING_END", "messageId": f"s{n}"},
-    ]
-
-
-def step(n, owner):
-    tag = {"subagentRunId": owner} if owner else {}
-    return [{"type": kind, "stepName": f"p{n}", **tag} for kind in ("STEP_STARTED", "STEP_FINISHED")]
-
-
-def activity(n, owner):
-    tag = {"subagentRunId": owner} if owner else {}
-    base = {"messageId": f"a{n}", "activityType": "x"}
-    delta = {"type": "ACTIVITY_DELTA", **base, "patch": []}
-    return [{"type": "ACTIVITY_SNAPSHOT", **base, "content": {}, **tag}, delta, {**delta, **tag}]
-
-
-def subagent(n, _):
-    key = {"subagentRunId": f"sub{n}"}
-    return [{"type": "SUBAGENT_STARTED", "name": "n", **key}, {"type": "SUBAGENT_FINISHED", **key}]
-
-
-THREADS = {make.__name__: make for make in (message, call, thought, step, activity, subagent)}
+from conformance.exchange import Exchange
+from conformance.judge import judge
+from conformance.rules import Level
 
 
 def drop(*places):
@@ -139,25 +90,13 @@ BRACKET = [
 ]
 
 
-def weave(threads, chance):
-    """Interleave the threads, each in its own order."""
-    threads = [list(thread) for thread in threads if thread]
-    woven = []
-    while threads:
-        thread = chance.choice(threads)
-        woven.append(thread.pop(0))
-        if not thread:
-            threads.remove(thread)
-    return woven
-
-
 @st.composite
 def woven(draw, *, at_least=0):
-    """The kinds of some threads, the threads, and how to weave them."""
-    kinds = draw(st.lists(st.sampled_from(sorted(THREADS)), min_size=at_least, max_size=7))
+    """The kinds of some strands, the strands, and how to weave them."""
+    kinds = draw(st.lists(st.sampled_from(sorted(STRANDS)), min_size=at_least, max_size=7))
     owners = [draw(st.sampled_from([None, "o1", "o2"])) for _ in kinds]
-    threads = [THREADS[kind](n, owner) for n, (kind, owner) in enumerate(zip(kinds, owners, strict=True))]
-    return kinds, threads, random.Random(draw(st.integers(0, 2**32)))
+    strands = [STRANDS[kind](n, owner) for n, (kind, owner) in enumerate(zip(kinds, owners, strict=True))]
+    return kinds, strands, random.Random(draw(st.integers(0, 2**32)))
 
 
 def rules(stream):
@@ -167,26 +106,33 @@ def rules(stream):
 @settings(max_examples=500, deadline=None)
 @given(woven())
 def test_valid_streams_are_quiet(drawn):
-    _, threads, chance = drawn
-    assert order([RS, *weave(threads, chance), RF]) == []
+    _, strands, chance = drawn
+    assert order([RS, *weave(strands, chance), RF]) == []
 
 
 @settings(max_examples=1500, deadline=None)
 @given(woven(at_least=2), st.data())
-def test_a_thread_broken_in_one_or_two_places_breaks_exactly_those_requirements(drawn, data):
-    kinds, threads, chance = drawn
+def test_a_strand_broken_in_one_or_two_places_breaks_exactly_those_requirements(drawn, data):
+    kinds, strands, chance = drawn
     places = data.draw(st.lists(st.integers(0, len(kinds) - 1), min_size=1, max_size=2, unique=True))
     expected = set()
     for place in places:
         rule, break_it = data.draw(st.sampled_from(WAYS[kinds[place]]))
-        threads[place] = break_it(threads[place])
+        strands[place] = break_it(strands[place])
         expected.add(rule)
-    assert rules([RS, *weave(threads, chance), RF]) == sorted(expected)
+    assert rules([RS, *weave(strands, chance), RF]) == sorted(expected)
 
 
 @settings(max_examples=300, deadline=None)
 @given(woven(at_least=1), st.sampled_from(BRACKET))
 def test_a_broken_bracket_breaks_its_requirement(drawn, way):
-    _, threads, chance = drawn
+    _, strands, chance = drawn
     rule, wrap = way
-    assert rules(wrap(weave(threads, chance))) == [rule]
+    assert rules(wrap(weave(strands, chance))) == [rule]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.randoms(use_true_random=True))
+def test_valid_streams_of_every_kind_break_nothing_that_is_a_must(chance):
+    exchange = Exchange(run_input=RUN_INPUT, events=valid(chance))
+    assert [finding for finding in judge(exchange) if finding.level is Level.MUST] == []
