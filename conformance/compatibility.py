@@ -178,8 +178,7 @@ class Boundary:
             name = event.get("subagentRunId")
             self._tell(f"{kind} of {name!r} is left out: the peer is pinned to a version without subagents", None)
             return ()
-        event = _without(event, "subagentRunId")
-        for steps in (MESSAGES.get(kind), INTERRUPTS if kind == "RUN_FINISHED" else None):
+        for steps in ((), MESSAGES.get(kind), INTERRUPTS if kind == "RUN_FINISHED" else None):
             if steps is not None:
                 event = _rewrite(event, steps, _untagged)
         return (event,)
@@ -260,8 +259,9 @@ def _without_null(holder: Any, name: str) -> Any:
 
 
 def _untagged(holder: Any) -> Any:
-    """Leave out the attribution: without it the peer shows one conversation, and loses nothing."""
-    return _without(holder, "subagentRunId") if type(holder) is dict else holder
+    """Leave out the attribution: without it there is one conversation, and nothing is lost. A malformed one stays."""
+    is_tagged = type(holder) is dict and type(holder.get("subagentRunId")) is str
+    return _without(holder, "subagentRunId") if is_tagged else holder
 
 
 def _without(holder: dict[str, Any], name: str) -> dict[str, Any]:

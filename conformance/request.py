@@ -56,8 +56,12 @@ def request(
     """
     warnings: list[str] = []
     pinned = THE_FIRST if peer is None else pinned_version(peer)
+    run_input = modernised({**run_input})
+    if run_input.get("state", run_input) is None:
+        warnings.append("the state is null, which a run input cannot say; it is left out, and the run starts from {}")
+        run_input = {name: value for name, value in run_input.items() if name != "state"}
     try:
-        document = Enforcement(protocol, _gathering(warnings)).run_input(modernised({**run_input}))
+        document = Enforcement(protocol, _gathering(warnings)).run_input(run_input)
     except Malformed as error:
         raise RequestRejected(error.breaches) from None
     breaches = check_resume(interrupts, document.get("resume", ()), now) + check_calls(document, interrupts)

@@ -3,10 +3,12 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
+from conformance.schema import EVENTS
 from conformance.shapes import BOOLEAN, MAPPING, STRING, Anything, Choice, Items, Leaf, Object, Shape, TextOr, Union_
 from support.events import POINTER, SMALL_JSON, TEXT
 
@@ -37,6 +39,13 @@ def valid(shape: Shape) -> st.SearchStrategy[Any]:
             return SMALL_JSON
     assert isinstance(shape, Leaf)
     return _leaf(shape)
+
+
+@cache
+def events(*kinds: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Valid events of some types, or of any."""
+    options = EVENTS["1.1"].options
+    return st.one_of([_object(options[kind]) for kind in kinds or options])
 
 
 def _object(shape: Object) -> st.SearchStrategy[dict[str, Any]]:
