@@ -26,8 +26,17 @@ def _as_given(value: Any) -> Any:
     return value
 
 
+def _is(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if type(value) is not kind:
+            raise TypeError
+        return value
+
+    return read
+
+
 def _headers(value: Any) -> Mapping[str, str]:
-    return {name.lower(): text for name, text in value.items()}
+    return {name.lower(): _is(str)(text) for name, text in value.items()}
 
 
 def _text(value: str) -> bytes:
@@ -41,13 +50,13 @@ def _ending(value: str) -> Ending:
 MEMBERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "runInput": ("run_input", _as_given),
     "requestBody": ("request_body", _text),
-    "accept": ("accept", _as_given),
-    "status": ("status", _as_given),
+    "accept": ("accept", _is(str)),
+    "status": ("status", _is(int)),
     "headers": ("headers", _headers),
     "ending": ("ending", _ending),
-    "stopped": ("stopped", _as_given),
-    "controlStatus": ("control_status", _as_given),
-    "reference": ("reference", _as_given),
+    "stopped": ("stopped", _is(bool)),
+    "controlStatus": ("control_status", _is(int)),
+    "reference": ("reference", _is(list)),
     "capabilities": ("capabilities", _as_given),
     "refusal": ("refusal", _text),
 }
@@ -78,7 +87,9 @@ class RecordingReader:
         """
         batch = self._recorded(self._lines.close())
         if self._inner is not None:
+            lines: list[int | None] = [batch.line_of(index) for index in range(len(batch.documents))]
             _append(batch, self._inner.close(), None)
+            batch.line_of = [*lines, *[None] * (len(batch.documents) - len(lines))].__getitem__
         return batch
 
     def _recorded(self, read: Batch) -> Batch:
@@ -94,7 +105,7 @@ class RecordingReader:
                 case list(events):
                     batch.documents += events
                 case {"bytes": str(text), **rest} if not rest:
-                    _append(batch, self._body().feed(text.encode()), number)
+                    _append(batch, self._body().feed(_encoded(text, number)), number)
                 case {"base64": str(text), **rest} if not rest:
                     _append(batch, self._body().feed(_decoded(text, number)), number)
                 case _:
@@ -111,7 +122,7 @@ class RecordingReader:
             field, read = MEMBERS[name]
             try:
                 known[field] = read(value)
-            except (AttributeError, KeyError, TypeError):
+            except (AttributeError, KeyError, TypeError, UnicodeEncodeError):
                 raise Unreadable(f"line {line}: an exchange cannot have {name} {json.dumps(value)[:80]}") from None
         self._headers = known.get("headers", self._headers)
         return known
@@ -121,6 +132,13 @@ class RecordingReader:
             protobuf = self._headers.get("content-type", "").startswith(PROTOBUF_TYPE)
             self._inner = ProtobufReader() if protobuf else SseReader()
         return self._inner
+
+
+def _encoded(text: str, line: int | None) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise Unreadable(f"line {line}: bytes as text expected ({error})") from None
 
 
 def _decoded(text: str, line: int | None) -> bytes:

@@ -474,3 +474,35 @@ def test_an_unknown_rule_gets_close_ones(run):
     code, out, said = run("rules", "item-opens-first")
     assert (code, out) == (2, "")
     assert said.startswith("agui-conformance: there is no rule 'item-opens-first'; close to it: item-open")
+
+
+# ---- recordings that are none -----------------------------------------------------------------------
+
+NO_RECORDINGS = {
+    "a status as text": ({"exchange": {"status": "200"}}, 'an exchange cannot have status "200"'),
+    "a status as a truth": ({"exchange": {"controlStatus": True}}, "an exchange cannot have controlStatus true"),
+    "a header as a number": ({"exchange": {"headers": {"content-type": 5}}}, "an exchange cannot have headers"),
+    "headers as a list": ({"exchange": {"headers": []}}, "an exchange cannot have headers []"),
+    "an Accept as a list": ({"exchange": {"accept": []}}, "an exchange cannot have accept []"),
+    "a reference as an object": ({"exchange": {"reference": {}}}, "an exchange cannot have reference {}"),
+    "half a character in a refusal": ({"exchange": {"refusal": "\ud800"}}, "an exchange cannot have refusal"),
+    "half a character in a piece": ({"bytes": "\ud800"}, "bytes as text expected"),
+    "no base64": ({"base64": "a"}, "base64 expected, found 'a'"),
+}
+
+
+@pytest.mark.parametrize(("line", "message"), NO_RECORDINGS.values(), ids=NO_RECORDINGS)
+def test_a_line_that_is_none_of_a_recording_is_one_line_and_exit_code_2(line, message, run, place):
+    (place / "bad.jsonl").write_bytes(lines(line))
+    code, _, said = run("check", "bad.jsonl")
+    assert code == 2
+    assert said.startswith("agui-conformance: bad.jsonl: line 1: ")
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_last_event_without_its_blank_line_is_judged(report, place):
+    (place / "cut.jsonl").write_bytes(lines({"bytes": sse(STARTED).decode() + "data: " + json.dumps(LOOSE)}, LOOSE))
+    code, document = report("cut.jsonl")
+    assert (code, document["events"]) == (1, 3)
+    assert "transport-ordered" in broken(document)
