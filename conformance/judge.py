@@ -141,6 +141,8 @@ class Judge:
         return findings + [finding for one in misframed for finding in self._misframed(one)]
 
     def _misframed(self, one: Misframed) -> list[Finding]:
+        if one.breach.rule in _CUT_OFF and self._exchange.ending is Ending.BROKEN:
+            return []  # the connection did it
         return [replace(finding, index=None, line=one.line) for finding in self._noted([one.breach])]
 
     def feed(self, event: Any) -> list[Finding]:
@@ -153,13 +155,15 @@ class Judge:
         if known is None:
             return findings
         expanded, breaches = self._expander.feed(known)
-        findings += self._noted(breaches, event)
+        findings += self._noted(breaches if whole else (), event)
         for one in expanded:
             findings += self._noted(self._machine.feed(one), event)
             if one["type"] == "RUN_STARTED":
                 self._machine.know(self._case.run_input.get("messages", ()))
             if whole:
                 findings += self._watched(one, event)
+            else:
+                self._lose(one["type"])
         for rule, held in self._on_event.get(known["type"], ()) if whole else ():
             findings += self._named(rule, held.find(known), event)
         return findings
@@ -172,6 +176,17 @@ class Judge:
             if notes:
                 findings += self._named(rule, notes, event)
         return findings
+
+    def _lose(self, kind: str) -> None:
+        """Stop the rules that follow events of a type: one is malformed, and they would blame others for it."""
+        lost = [rule.id for rule, _ in self._along.get(kind, ())]
+        if lost:
+            self.not_judged |= dict.fromkeys(lost, f"a {kind} that it follows is malformed")
+            self._watches = [(rule, watch) for rule, watch in self._watches if rule.id not in lost]
+            self._along = {
+                kind: [(rule, watch) for rule, watch in watches if rule.id not in lost]
+                for kind, watches in self._along.items()
+            }
 
     def _just_continues(self, event: Event) -> bool:
         """Say whether an event only adds to an open item, in the words of the schema: nearly all do, and break nothing."""
@@ -190,7 +205,7 @@ class Judge:
     # ---- shape ----------------------------------------------------------------------------------
 
     def _described(self, event: Any, findings: list[Finding]) -> tuple[Event | None, bool]:
-        """Hold an event to the schema; give what can be judged further, and whether that is all of it."""
+        """Hold an event to the schema; give what can be judged further, and whether that is all that rules look at."""
         if type(event) is not dict:
             breach = Breach("event-described", "an event object", describe(event))
             findings += self._noted([breach], event)
@@ -202,14 +217,14 @@ class Judge:
         if not report.deviations:
             return event, True
         findings += self._noted(self._deviations(event, report), event)
+        whole = all(one.kind in _CLEAR or one.path[:1] in _ASIDE for one in report.deviations)
         if held is not DROP:
-            return held, not report.malformed
+            return held, whole
         kind = event.get("type")
-        option = self._shape.options.get(kind) if isinstance(kind, str) else None
-        if option is None:
+        if not isinstance(kind, str) or kind not in self._shape.options:
             return None, False
-        left = option.remains(event)
-        return (left if all(name in left for name in _NEEDED.get(kind, ())) else None), False
+        left = self._shape.options[kind].remains(event)
+        return (left if all(name in left for name in _NEEDED.get(kind, ())) else None), whole
 
     def _speak(self, declared: Any) -> None:
         spoken, newest = version(declared), version(NEWEST)
@@ -252,9 +267,10 @@ class Judge:
         return [replace(finding, index=None) for finding in findings]
 
     def _unfinished(self) -> Iterable[Breach]:
-        """What the end of the stream breaks: nothing where there was none, and not twice where the connection broke."""
+        """What the end of the stream breaks: nothing where there was none, and not twice where it was cut off."""
         refused = self._exchange.status is not None and self._exchange.status >= REFUSED
         broke_off = self._exchange.ending is Ending.BROKEN and "sse-fails-inside" in self._rules
+        broke_off |= not self._broken.isdisjoint(_CUT_OFF)
         if broke_off or (refused and self._machine.phase is Phase.NEW):
             return ()
         return self._machine.close()
@@ -292,8 +308,17 @@ _SHAPED = sorted(
 )
 """The rules of shape: those that say what they find before the others, and those that name a place before those of any."""
 
+_CUT_OFF = frozenset({"transport-ordered", "proto-framing"})
+"""The rules that a stream breaks which ends within an event."""
+
 _LATE = frozenset({Fact.STOPPED, Fact.ENDING, Fact.RESPONSE, Fact.REFERENCE})
 """Facts that may become known after the stream began."""
+
+_CLEAR = (Kind.NULL, Kind.UNKNOWN_FIELD)
+"""Deviations that leave no doubt of what an event says: a null is no value, and an unknown field is not read."""
+
+_ASIDE = {(name,) for name in ("input", "metadata", "name", "rawEvent", "role", "timestamp", "usage")}
+"""Where else a deviation leaves none to the rules that follow the stream."""
 
 _NEEDED: dict[str, tuple[str, ...]] = {
     **{kind: (KEYS[family],) for kind, (_, family) in ITEMS.items()},

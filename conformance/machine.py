@@ -41,6 +41,8 @@ class Machine:
         """What is open, in the order it was opened."""
         self.calls: dict[str, bool] = {}
         """The calls that this run started, in order; whether each was answered."""
+        self._stray: str | None = None
+        """Another thread's id that was told."""
         self._tags: set[str] = set()
         self._breaches: list[Breach] = []
         self._begin_run()
@@ -122,7 +124,8 @@ class Machine:
 
     def _run_event(self, kind: str, event: Event) -> None:
         if kind == "RUN_STARTED":
-            self._begin_run()
+            if not self._goes_on(event):
+                self._begin_run()
             self.run_id = event.get("runId")
             self._same_thread(kind, event)
             self.know((event.get("input") or {}).get("messages") or ())
@@ -132,11 +135,16 @@ class Machine:
         else:
             self.opened.clear()
 
+    def _goes_on(self, event: Event) -> bool:
+        """Say whether a start that comes too late, or twice, belongs to the run that is open."""
+        return self.phase is Phase.ASSUMED or (self.phase is Phase.ACTIVE and event.get("runId") == self.run_id)
+
     def _same_thread(self, kind: str, event: Event) -> None:
         thread_id = event.get("threadId")  # a malformed one is none
         if self.thread_id is None:
             self.thread_id = thread_id
-        elif thread_id not in (None, self.thread_id):
+        elif thread_id not in (None, self.thread_id, self._stray):
+            self._stray = thread_id
             self._break("run-thread-echoed", f"threadId {self.thread_id!r}", f"{thread_id!r} on {kind}")
 
     def _finish(self, event: Event) -> None:

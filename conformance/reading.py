@@ -7,8 +7,10 @@ Source: basic/transports/http-sse, basic/transports/http-protobuf
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Protocol
 
 import orjson
@@ -126,71 +128,80 @@ class SseReader:
         held = b"\r" if text.endswith(b"\r") else b""
         if not self._told_line_ends:
             self._told_line_ends = True
-            batch.breaches.append(Misframed(0, Breach("sse-lf", "lines that end with LF", "CR"), self._line))
+            line = self._line + text.partition(b"\r")[0].count(b"\n")
+            batch.breaches.append(Misframed(0, Breach("sse-lf", "lines that end with LF", "CR"), line))
         return text.removesuffix(b"\r").replace(b"\r\n", b"\n").replace(b"\r", b"\n") + held
 
     def _blocks(self, blocks: list[bytes], batch: Batch) -> None:
         begin, documents = self._line, batch.documents
-        silent: list[int] = []
+        anchors = [(0, 0)]  # the index of a document and the place of its block, as far as both go on together
         for place, block in enumerate(blocks):
             if block.startswith(b"data: {") and b"\n" not in block:
                 try:
                     documents.append(orjson.loads(block[6:]))
                 except ValueError:
-                    self._event(block, batch, begin + _lines_of(blocks[:place]))
+                    pass
                 else:
                     continue
-            else:
-                self._event(block, batch, begin + _lines_of(blocks[:place]))
-            if len(documents) + len(silent) == place:
-                silent.append(place)
+            for document in self._event(block, batch, begin + _lines_before(blocks, place)):
+                anchors.append((len(documents), place))
+                documents.append(document)
+            anchors.append((len(documents), place + 1))
 
         def line_of(index: int) -> int:
-            for place in silent:
-                index += place <= index
-            return begin + _lines_of(blocks[:index])
+            first, place = anchors[bisect_right(anchors, index, key=itemgetter(0)) - 1]
+            return begin + _lines_before(blocks, place + index - first)
 
         batch.line_of = line_of
-        self._line = begin + _lines_of(blocks)
+        self._line = begin + _lines_before(blocks, len(blocks))
 
-    def _event(self, block: bytes, batch: Batch, line: int) -> None:
+    def _event(self, block: bytes, batch: Batch, line: int) -> list[Event]:
         """Read one event with all its fields; comments and fields other than data say nothing."""
-        data = _data(block)
+        data, expected = _data(block), "one event as a JSON object"
         if data is None:
-            if block.lstrip().startswith(b"{"):
-                breach = Breach("sse-one-event-per-data", "an event in a data field", f"{_excerpt(block)} without one")
-                batch.breaches.append(Misframed(len(batch.documents), breach, line))
-            return
-        try:
-            document = parse_json(data)
-        except ValueError as error:
-            found = f"{_excerpt(data)}, which is no JSON ({error})"
+            if not block.lstrip().startswith(b"{"):
+                return []
+            data, expected, found = block, "an event in a data field", f"{_excerpt(block)} without one"
         else:
-            if type(document) is dict:
-                batch.documents.append(document)
-                return
-            found = describe(document)
-        breach = Breach("sse-one-event-per-data", "one event as a JSON object", found)
+            try:
+                document = parse_json(data)
+            except ValueError as error:
+                found = f"{_excerpt(data)}, which is no JSON ({error})"
+            else:
+                if type(document) is dict:
+                    return [document]
+                found = describe(document)
+        breach = Breach("sse-one-event-per-data", expected, found)
         batch.breaches.append(Misframed(len(batch.documents), breach, line))
+        return _meant(data)
 
     def close(self) -> Batch:
         """Take the end of the stream: an event without its blank line is not whole, and clients drop it."""
         batch = self.feed(b"\n") if self._rest.endswith(b"\r") else Batch()  # the half of a line end was a whole one
-        data = _data(self._rest)
-        self._rest = b""
-        if data is None:
+        rest, begin, self._rest = self._rest, self._line + _blank_lines(self._rest), b""
+        data = _data(rest)
+        if data is not None:
+            breach = Breach("transport-ordered", "a blank line after the last event", "the end of the stream")
+            batch = Batch(_meant(data), [Misframed(0, breach, begin)])
+        elif rest:
+            batch = Batch()
+            batch.documents += self._event(rest, batch, begin)
+        else:
             return batch
-        breach = Breach("transport-ordered", "a blank line after the last event", "the end of the stream")
-        batch = Batch(breaches=[Misframed(0, breach, self._line)])
-        try:
-            document = parse_json(data)
-        except ValueError:
-            return batch
-        if type(document) is dict:
-            begin = self._line
-            batch.documents.append(document)
-            batch.line_of = lambda _: begin
+        batch.line_of = lambda _: begin
         return batch
+
+
+def _meant(text: bytes) -> list[Event]:
+    """Read what stands in the place of one event: the events of a list, or one event a line, or none."""
+    try:
+        read = parse_json(text)
+    except ValueError:
+        try:
+            read = [parse_json(line) for line in text.split(b"\n") if line]
+        except ValueError:
+            return []
+    return [one for one in (read if type(read) is list else [read]) if type(one) is dict]
 
 
 def _data(block: bytes) -> bytes | None:
@@ -199,9 +210,14 @@ def _data(block: bytes) -> bytes | None:
     return b"\n".join(lines) if lines else None
 
 
-def _lines_of(blocks: list[bytes]) -> int:
-    """How many lines some events take, their blank lines included."""
-    return sum(block.count(b"\n") + 2 for block in blocks)
+def _lines_before(blocks: list[bytes], place: int) -> int:
+    """How many lines stand before the first of an event that is not blank."""
+    before = sum(block.count(b"\n") + 2 for block in blocks[:place])
+    return before + (_blank_lines(blocks[place]) if place < len(blocks) else 0)
+
+
+def _blank_lines(block: bytes) -> int:
+    return len(block) - len(block.lstrip(b"\n"))
 
 
 def _excerpt(data: bytes, limit: int = 80) -> str:

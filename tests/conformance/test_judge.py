@@ -75,7 +75,7 @@ def test_what_is_not_known_is_not_judged():
 def test_a_broken_rule_is_judged_even_where_not_all_was_known():
     one = Judge()
     events = [RUN_STARTED, RUN_FINISHED, {**RUN_STARTED, "threadId": "other"}, {**RUN_FINISHED, "threadId": "other"}]
-    assert ids([finding for event in events for finding in one.feed(event)]) == ["run-thread-echoed"] * 2
+    assert ids([finding for event in events for finding in one.feed(event)]) == ["run-thread-echoed"]
     one.close()
     assert "run-thread-echoed" not in one.not_judged
 
@@ -161,7 +161,7 @@ def test_the_framing_of_protobuf_is_judged_by_the_content_type():
     body = [frame(encode(event)) for event in RUN]
     headers = {"content-type": CONTENT_TYPE}
     assert judge(Exchange(body=body, status=200, headers=headers)) == []
-    assert ids(judge(Exchange(body=[b"".join(body)[:-3]], headers=headers))) == ["proto-framing", "run-ends"]
+    assert ids(judge(Exchange(body=[b"".join(body)[:-3]], headers=headers))) == ["proto-framing"]
 
 
 def test_pieces_of_any_size_are_judged_alike():
