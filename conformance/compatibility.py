@@ -74,7 +74,7 @@ INTERRUPTS: Final = ("outcome", "interrupts", EACH)
 
 def declared_version(text: str) -> Version | None:
     """Read a declaration, MAJOR.MINOR; None for one that cannot be interpreted."""
-    return tuple(map(int, text.split("."))) if re.fullmatch(r"\d{1,9}\.\d{1,9}", text) else None
+    return tuple(map(int, text.split("."))) if re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", text) else None
 
 
 def pinned_version(text: str) -> Version:
@@ -83,7 +83,7 @@ def pinned_version(text: str) -> Version:
     Raises:
         ValueError: It is no sequence of numbers between dots.
     """
-    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})+", text):
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})+", text):
         raise ValueError(f"a peer's version is numbers between dots, like 0.0.39 or 1.0, not {text!r}")
     return tuple(map(int, text.split(".")))
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.documents import broken, events
+from support.near_valid import RUN_INPUT, near_valid
 
 from conformance import consumer as module
 from conformance.consumer import Consumer, Ending, StreamRejected
@@ -63,6 +64,14 @@ def refused(*stream, **options):
     with pytest.raises(StreamRejected) as caught:
         read(*stream, **options)
     return caught.value.rules, caught.value.index
+
+
+def accepted(stream, **options):
+    """A consumer, and what it delivered up to the end or to where it refused the stream."""
+    consumer, delivered = Consumer(**options), []
+    with contextlib.suppress(StreamRejected):
+        delivered += consumer.read(stream)
+    return consumer, delivered
 
 
 def types(delivered):
@@ -587,6 +596,39 @@ def test_a_conversation_goes_on_over_several_runs():
     assert warnings == []
 
 
+CURRENT = [
+    RS,
+    *(thought("START"), thought("MESSAGE_START", role="reasoning"), thought("MESSAGE_CONTENT", delta="hm")),
+    *(thought("MESSAGE_END"), thought("END"), *whole(), RF),
+]
+OLDER = [
+    {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "parentRunId": None},
+    *({"type": "THINKING_START"}, {"type": "THINKING_TEXT_MESSAGE_START"}),
+    *({"type": "THINKING_TEXT_MESSAGE_CONTENT", "delta": "hm"}, {"type": "THINKING_TEXT_MESSAGE_END"}),
+    *({"type": "THINKING_END"}, *whole(), {**RF, "result": None}),
+]
+
+
+async def awaited(stream):
+    for event in stream:
+        yield event
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("stream", [CURRENT, OLDER], ids=["1.0", "0.x"])
+@pytest.mark.parametrize(("missing", "ending"), [(None, Ending.SUCCEEDED), (6, Ending.REJECTED)])
+async def test_a_stream_is_judged_alike_however_it_arrives(stream, missing, ending):
+    """B80: recorded, from an iterator, awaited; in the spelling of 0.x or of 1.0; whole, or without a start."""
+    stream = [event for index, event in enumerate(stream) if index != missing]
+    recorded, iterated, fed = accepted(stream)[0], accepted(iter(stream))[0], Consumer()
+    with contextlib.suppress(StreamRejected):
+        async for event in awaited(stream):
+            fed.feed(event)
+    for consumer in (recorded, iterated, fed):
+        assert consumer.ending is ending
+        assert [message["content"] for message in consumer.messages] == ["hm", "x"][: 2 if missing is None else 1]
+
+
 # ---- whatever comes ------------------------------------------------------------------------------
 
 NAMES = ("messageId", "toolCallId", "parentMessageId", "entityId", "id", "subagentRunId", "threadId", "runId")
@@ -600,14 +642,6 @@ def with_few_names(value):
             for key, inner in value.items()
         }
     return [with_few_names(inner) for inner in value] if isinstance(value, list) else value
-
-
-def accepted(stream, **options):
-    """A consumer, and what it delivered up to the end or to where it refused the stream."""
-    consumer, delivered = Consumer(**options), []
-    with contextlib.suppress(StreamRejected):
-        delivered += consumer.read(stream)
-    return consumer, delivered
 
 
 STREAMS = st.lists(events().map(with_few_names), max_size=12)
@@ -637,3 +671,16 @@ def test_what_was_delivered_reads_the_same_when_it_is_read_again(stream):
     assert [one for event in delivered for one in again.feed(event)] == delivered
     assert again.messages == consumer.messages
     assert again.state == consumer.state
+
+
+def test_near_valid_streams_are_refused_only_where_they_are_broken():
+    for stream in near_valid(80, 600):
+        run_input = {**RUN_INPUT, "runId": "asked"}
+        consumer, delivered = accepted(stream.events, run_input=run_input)
+        if not stream.ways:
+            assert consumer.ending not in (Ending.REJECTED, Ending.TRUNCATED)
+            # What a snapshot of messages leaves out is dropped, and what names it afterwards is skipped.
+            dropping = any(event["type"] == "MESSAGES_SNAPSHOT" for event in stream.events)
+            assert [warning for warning in consumer.warnings if not dropping or ": no " not in warning] == []
+        request({**run_input, "messages": consumer.messages, "state": consumer.state})
+        assert not [event for event in delivered if event["type"].endswith("_CHUNK")]
