@@ -217,14 +217,13 @@ class Judge:
         if not report.deviations:
             return event, True
         findings += self._noted(self._deviations(event, report), event)
-        whole = all(one.kind in _CLEAR or one.path[:1] in _ASIDE for one in report.deviations)
         if held is not DROP:
-            return held, whole
+            return held, all(one.kind in _CLEAR or one.path[:1] in _ASIDE for one in report.deviations)
         kind = event.get("type")
         if not isinstance(kind, str) or kind not in self._shape.options:
             return None, False
         left = self._shape.options[kind].remains(event)
-        return (left if all(name in left for name in _NEEDED.get(kind, ())) else None), whole
+        return (left if all(name in left for name in _NEEDED.get(kind, ())) else None), False
 
     def _speak(self, declared: Any) -> None:
         spoken, newest = version(declared), version(NEWEST)
