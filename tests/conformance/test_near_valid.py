@@ -8,12 +8,15 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.breakages import WAYS as BREAKAGES
+from support.breakages import broken
 from support.near_valid import RF, RS, RUN_INPUT, valid, weave
 from support.strands import STRANDS
 from support.streams import order
 
+from conformance.events import EVENT_TYPES
 from conformance.exchange import Exchange
-from conformance.judge import judge
+from conformance.judge import Judge, judge
 from conformance.rules import Level
 
 
@@ -136,3 +139,29 @@ def test_a_broken_bracket_breaks_its_requirement(drawn, way):
 def test_valid_streams_of_every_kind_break_nothing_that_is_a_must(chance):
     exchange = Exchange(run_input=RUN_INPUT, events=valid(chance))
     assert [finding for finding in judge(exchange) if finding.level is Level.MUST] == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.randoms(use_true_random=True), st.lists(st.sampled_from(sorted(BREAKAGES)), min_size=1, max_size=4))
+def test_a_stream_broken_in_any_way_is_judged_to_its_end(chance, ways):
+    events = valid(chance)
+    for way in ways:
+        events = broken(events, way, chance)
+    assert _judged(events) == len(events)
+
+
+def test_an_event_without_any_one_of_its_fields_is_judged():
+    events = {event["type"]: event for seed in range(200) for event in valid(random.Random(seed))}
+    assert events.keys() == EVENT_TYPES
+    for event in events.values():
+        for name in event:
+            rest = {key: value for key, value in event.items() if key != name}
+            assert _judged([RS, rest, rest, RF]) == 4
+
+
+def _judged(events):
+    one = Judge(Exchange(run_input=RUN_INPUT))
+    for event in events:
+        one.feed(event)
+    one.close()
+    return one.count

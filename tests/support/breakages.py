@@ -72,11 +72,13 @@ def bracketed(events, chance):
 
 
 def mixed(events, chance):
-    """A chunk is respelled as an event of its triad, or the other way round; or comes in both spellings."""
+    """A chunk is respelled as an event of its triad, perhaps untagged, or the other way round; or comes in both ways."""
     place = _place(events, chance, lambda event: _triad(event) is not None and _triad(event).key in event)
     event, triad = events[place], _triad(events[place])
     kinds = (triad.start, triad.content, triad.end) if _kind(event) == triad.chunk else (triad.chunk,)
     respelled = _respelled(event, triad, chance.choice(kinds))
+    if chance.random() < 0.5:
+        respelled.pop("subagentRunId", None)
     return [*events[: place + chance.randint(0, 1)], respelled, *events[place + 1 :]]
 
 
@@ -91,6 +93,30 @@ def _respelled(event, triad, kind):
     wanted = allowed.get(kind, () if kind in (triad.start, triad.end) else ("delta",))
     fields = {**required, **event}
     return {"type": kind, **{name: fields[name] for name in (*wanted, triad.key, "subagentRunId") if name in fields}}
+
+
+def unnamed(events, chance):
+    """A chunk says neither what it continues nor whose it is."""
+    place = _place(events, chance, lambda event: _kind(event).endswith("_CHUNK"))
+    unsaid = ("messageId", "toolCallId", "subagentRunId")
+    return _replaced(events, place, {name: value for name, value in events[place].items() if name not in unsaid})
+
+
+def unnamed_in_parallel(events, chance):
+    """Two subagents send chunks at once, and the next chunk names neither."""
+    chunk = {"type": "REASONING_MESSAGE_CHUNK", "delta": "x"}
+    chunks = [{**chunk, "messageId": f"p{owner}", "subagentRunId": owner} for owner in ("o1", "o2")]
+    place = chance.randint(0, len(events))
+    return [*events[:place], *chunks[: chance.randint(1, 2)], chunk, *events[place:]]
+
+
+def outlived(events, chance):
+    """A subagent's message goes on in chunks after the subagent ended."""
+    ends = ("SUBAGENT_FINISHED", "SUBAGENT_ERROR")
+    place = _place(events, chance, lambda event: _kind(event) in ends and "subagentRunId" in event)
+    owner = {"subagentRunId": events[place]["subagentRunId"]}
+    chunk = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "late", "delta": "x", **owner}
+    return [*events[:place], chunk, events[place], chunk, *events[place + 1 :]]
 
 
 def reopened(events, chance):
@@ -141,6 +167,13 @@ def renamed(events, chance):
     name = chance.choice([name for name in IDS if name in events[place]])
     near = _values(events, *IDS) if chance.random() < 0.3 else _values(events, name)
     return _replaced(events, place, {**events[place], name: chance.choice([*near, "stranger"])})
+
+
+def adopted(events, chance):
+    """A call gets a message to belong to, perhaps another owner's."""
+    place = _place(events, chance, lambda event: _kind(event) in ("TOOL_CALL_START", "TOOL_CALL_CHUNK"))
+    parent = _one(_values(events, "messageId"), chance)
+    return _replaced(events, place, {**events[place], "parentMessageId": parent})
 
 
 def span_renamed(events, chance):
@@ -266,7 +299,8 @@ def no_event(events, chance):
 WAYS: dict[str, Way] = {
     way.__name__: way
     for way in (
-        *(dropped, doubled, repeated_later, swapped, moved, cut_off, bracketed, mixed, reopened),
+        *(dropped, doubled, repeated_later, swapped, moved, cut_off, bracketed, mixed),
+        *(unnamed, unnamed_in_parallel, outlived, reopened, adopted),
         *(renamed, span_renamed, retagged, reparented, announced_late, orphaned, activity_disowned),
         *(result_misnamed, restated_anywhere, miscounted),
         *(field_dropped, field_nulled, field_retyped, field_unknown, value_unknown, event_unknown, no_event),
