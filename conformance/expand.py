@@ -40,6 +40,8 @@ class Assembly:
     key: str
     owner: str | None
     fields: dict[str, Any]
+    told: bool = False
+    """It was told that some of its events are no chunks."""
 
     def end(self) -> Event:
         """The end event that the chunked form leaves out."""
@@ -96,19 +98,19 @@ class Expander:
         key = event[triad.key]
         mixed = self._holder(triad, key)
         breaches = []
-        if mixed is not None:
+        if mixed is not None and not mixed.told:
+            mixed.told = True
             expected = f"{triad.chunk} for {triad.family} {key!r}, as it began"
             breaches.append(Breach("chunk-not-mixed", expected, kind))
         if kind == triad.start:
             self._explicit[triad.family, key] = True
         elif kind == triad.end:
             self._explicit.pop((triad.family, key), None)
-        if mixed is not None and kind != triad.start:
+        if mixed is not None and (kind == triad.end or (kind == triad.content and mixed.owner == owner)):
             # The item goes on in the other spelling: no end, so that one mistake is one finding.
             del self._lanes[mixed.owner]
             if kind == triad.content:
                 self._explicit[triad.family, key] = True
-            return [event], breaches
         return [*self._end_lane(owner), event], breaches
 
     def _chunk(self, event: Event, triad: Triad) -> tuple[list[Event], list[Breach]]:

@@ -152,6 +152,14 @@ BROKEN = {
         "chunk-not-mixed",
         [RS, text("m", "a"), whole("TEXT_MESSAGE_CONTENT", delta="b"), whole("TEXT_MESSAGE_END"), RF],
     ),
+    "chunk, then content in another lane, which ends nothing": (
+        "chunk-not-mixed",
+        [
+            *(RS, text("m", "a", subagentRunId="s"), text("n", "b")),
+            *[whole("TEXT_MESSAGE_CONTENT", delta="c")] * 2,
+            *(text(None, "d", subagentRunId="s"), RF),
+        ],
+    ),
     "chunk, then end": ("chunk-not-mixed", [RS, text("m", "a"), whole("TEXT_MESSAGE_END"), RF]),
     "chunk, then start": (
         "chunk-not-mixed",
