@@ -32,7 +32,7 @@ async def check(server, *options, capsys):
     code = await asyncio.to_thread(main, ["check", url, "--format", "json", *options])
     said = capsys.readouterr()
     _, begin, rest = said.out.partition('{\n  "format"')  # a server in this process may log to the same place
-    return code, json.loads(begin + rest) if begin else None, said.err
+    return code, json.JSONDecoder().raw_decode(begin + rest)[0] if begin else None, said.err
 
 
 def broken(report):
