@@ -27,7 +27,7 @@ from conformance.recording import written
 from conformance.report import NAME, Entry, Verdict, github, junit, sarif
 from conformance.report import json as json_report
 from conformance.report.pretty import Pretty
-from conformance.report.text import visible
+from conformance.report.text import count, visible
 from conformance.rules import CATALOGUE
 from conformance.selection import rule_called, selected
 from conformance.sources import is_url, json_file, recorded, source, text_file
@@ -123,7 +123,8 @@ def _check(given: argparse.Namespace) -> int:
     verdict = checking.verdict(source(given.target), version("agui-sidecar"), strict=given.strict)
     if given.write_baseline is not None:
         _write(given.write_baseline, baseline.written(checking.seen))
-        _say(f"{given.write_baseline}: {checking.seen.total()} findings are known from now on, with --baseline")
+        found = count(checking.seen.total(), "finding")
+        _say(f"{given.write_baseline}: {found} written; --baseline {given.write_baseline} takes them as known")
         verdict = verdict.accepted()
     sys.stdout.write(WHOLE_REPORTS.get(given.format, pretty.summary)(verdict))
     return CLEAN if verdict.passed else BROKEN
@@ -131,7 +132,7 @@ def _check(given: argparse.Namespace) -> int:
 
 def _fits(given: argparse.Namespace) -> None:
     """Refuse options that would say nothing of this target."""
-    ordinary = parser().parse_args(["check", given.target])
+    ordinary = parser().parse_args(["check", "--", given.target])
     live = is_url(given.target)
     for name in RECORDED_ONLY if live else ENDPOINT_ONLY:
         if getattr(given, name) != getattr(ordinary, name):

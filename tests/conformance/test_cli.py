@@ -240,6 +240,11 @@ def test_the_standard_input_is_read(report, monkeypatch):
     assert (code, document["source"], document["events"]) == (0, "standard input", 2)
 
 
+def test_a_file_may_be_called_like_an_option(run, place):
+    (place / "--odd").write_bytes(sse(STARTED, FINISHED))
+    assert run("check", "--", "--odd")[0] == 0
+
+
 def test_what_a_stream_is_may_be_said(report, place):
     (place / "empty").write_bytes(b"")
     code, document = report("empty", "--read-as", "sse")
@@ -321,7 +326,10 @@ def test_findings_come_before_the_stream_has_ended():
 
 def test_a_baseline_knows_the_findings_of_another_run(run, place):
     code, _, said = run("check", "broken.jsonl", "--write-baseline", "known.json")
-    assert (code, said) == (0, "agui-conformance: known.json: 1 findings are known from now on, with --baseline\n")
+    assert (code, said) == (
+        0,
+        "agui-conformance: known.json: 1 finding written; --baseline known.json takes them as known\n",
+    )
     other = lines({**STARTED, "runId": "r2"}, {**LOOSE, "messageId": "m9"}, {**FINISHED, "runId": "r2"})
     (place / "other.jsonl").write_bytes(other)
     code, out, _ = run("check", "other.jsonl", "--baseline", "known.json")
