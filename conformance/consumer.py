@@ -132,7 +132,6 @@ class Consumer:
         self._protocol = protocol
         seed = {} if run_input is None else run_input_shape(protocol).remains(modernised(dict(run_input)))
         self._expander, self._machine = Expander(), Machine(thread_id=seed.get("threadId"))
-        self._machine.know(seed.get("messages", ()))
         state = seed.get("state", None if run_input is None else {})
         self._conversation = Conversation(seed.get("messages", ()), state, self._warn)
         self._run = _Run()
@@ -276,7 +275,7 @@ class Consumer:
         _, family = ITEMS[start["type"]]
         established = self._machine.items[family][start[KEYS[family]]].owner
         if "subagentRunId" in start:
-            return start["subagentRunId"] != established  # type: ignore[no-any-return]
+            return bool(start["subagentRunId"] != established)
         parent = self._machine.items[TEXT].get(start.get("parentMessageId"))
         return parent is not None and parent.owner != established
 
