@@ -223,7 +223,11 @@ class Judge:
         if not isinstance(kind, str) or kind not in self._shape.options:
             return None, False
         left = self._shape.options[kind].remains(event)
-        return (left if all(name in left for name in _NEEDED.get(kind, ())) else None), False
+        if all(name in left for name in _NEEDED.get(kind, ())):
+            return left, False
+        self._machine.miss(kind)
+        self._lose(kind)
+        return None, False
 
     def _speak(self, declared: Any) -> None:
         spoken, newest = version(declared), version(NEWEST)

@@ -7,6 +7,7 @@ causes the fewest further breaches, and the next one is judged.
 Source: events/lifecycle, basic/patterns/streaming, events/reasoning, events/subagents
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -44,6 +45,10 @@ class Machine:
         self._stray: str | None = None
         """Another thread's id that was told."""
         self._tags: set[str] = set()
+        self._left: set[tuple[Family, Hashable]] = set()
+        """What was open at the last RUN_FINISHED, and told."""
+        self._missed: Counter[tuple[Effect, Family]] = Counter()
+        """What the unreadable events of this run would have done to something."""
         self._breaches: list[Breach] = []
         self._begin_run()
 
@@ -55,6 +60,7 @@ class Machine:
         self.opened.clear()
         self.calls.clear()
         self._tags.clear()
+        self._missed.clear()
 
     def feed(self, event: Event) -> Breaches:
         """Take the next event and say what it broke; nothing, almost always."""
@@ -75,6 +81,11 @@ class Machine:
             return False
         owner = event.get("subagentRunId")
         return owner is None or owner == item.owner
+
+    def miss(self, kind: str) -> None:
+        """Take note of an event without a readable identifier: what another event lacks may have been this."""
+        if kind in ITEMS:
+            self._missed[ITEMS[kind]] += 1
 
     def close(self) -> Breaches:
         """Take the end of the stream."""
@@ -116,11 +127,16 @@ class Machine:
         elif self.phase is Phase.ACTIVE:
             self._break(rule, "the active run to end first", kind)
             self._run_event(kind, event)
-        else:
+        elif self.phase is not Phase.FINISHED or not self._ends_late(kind, event):
             self._break(rule, " or ".join(admitted), f"{kind} while {self.phase.value}")
             if self.phase is Phase.NEW:
                 self.phase = Phase.ASSUMED
                 self._take(event)
+
+    def _ends_late(self, kind: str, event: Event) -> bool:
+        """Say whether an event belongs to something that RUN_FINISHED left open, which was told."""
+        act, family = ITEMS.get(kind, (Effect.OPEN, ""))
+        return act is not Effect.OPEN and (family, _key(event, family)[0]) in self._left
 
     def _run_event(self, kind: str, event: Event) -> None:
         if kind == "RUN_STARTED":
@@ -131,6 +147,7 @@ class Machine:
             self.know((event.get("input") or {}).get("messages") or ())
         elif kind == "RUN_FINISHED":
             self._finish(event)
+            self._left = set(self.opened)
             self.opened.clear()
         else:
             self.opened.clear()
@@ -152,7 +169,7 @@ class Machine:
         if self.run_id is not None and event.get("runId", self.run_id) != self.run_id:
             self._break("run-id-agrees", f"runId {self.run_id!r}", repr(event["runId"]))
         for item in self.opened.values():
-            if not item.implied:
+            if not item.implied and not self._was_missed(Effect.CLOSE, item.family):
                 self._break(RULES[item.family].left_open, f"{item} closed before RUN_FINISHED", "it is open")
         outcome = event.get("outcome") or {}
         if outcome.get("type") == "interrupt":
@@ -189,17 +206,18 @@ class Machine:
             owner = self._call_owner(event, owner)
         elif family is SUBAGENT:
             self._announce(event)
-        if item is None:
+        if item is None or item.implied:
             triad = TRIADS.get(family)
             fields = {name: event[name] for name in triad.opener_fields if name in event} if triad else {}
             item = self.items[family][key] = Item(family, key, owner, fields)
-        elif item.open and not item.implied:
+        elif item.open and not self._was_missed(Effect.CLOSE, family):
+            item.again += 1
             self._break(
                 RULES[family].opened_twice, f"{item} closed before it is opened again", f"{event['type']} again"
             )
         elif family is not STEP:
             self._reopen(item, event, owner)
-        item.open, item.implied = True, False
+        item.open = True
         self.opened[family, key] = item
         if family is CALL:
             self.calls.setdefault(event["toolCallId"], False)
@@ -209,9 +227,10 @@ class Machine:
         parent = self.items[TEXT].get(event.get("parentMessageId"))
         if parent is None:
             return owner
-        if owner is not None and owner != parent.owner:
-            self._break("call-owner-agrees", f"the owner of {parent}", f"subagentRunId {owner!r} on TOOL_CALL_START")
-        return parent.owner
+        if owner is None or owner == parent.owner:
+            return parent.owner
+        self._break("call-owner-agrees", f"the owner of {parent}", f"subagentRunId {owner!r} on TOOL_CALL_START")
+        return owner
 
     def _reopen(self, item: Item, event: Event, owner: str | None) -> None:
         if item.family is SUBAGENT:
@@ -231,6 +250,7 @@ class Machine:
         parent, announced = event.get("parentSubagentRunId"), self.items[SUBAGENT]
         if parent is not None and parent not in announced:
             self._break("subagent-parent-known", "a parent announced in this run", f"parentSubagentRunId {parent!r}")
+            self._imply(SUBAGENT, parent, None)
         if event["subagentRunId"] in self._tags and event["subagentRunId"] not in announced:
             expected = "SUBAGENT_STARTED before any event of the invocation"
             self._break("subagent-announced-first", expected, f"it came after events of {event['subagentRunId']!r}")
@@ -238,16 +258,32 @@ class Machine:
     def _continue(self, event: Event, family: Family) -> None:
         key, owner = _key(event, family)
         item = self.items[family].get(key)
-        if item is None or not item.open:
+        if item is not None and item.open:
+            self._same_owner(item, event)
+            return
+        if not self._is_told(item, family):
             name = event[KEYS[family]]
             self._break(
                 RULES[family].not_open, f"{family} {name!r} opened first", f"{event['type']}, and it is not open"
             )
-            item = item or Item(family, key, owner)
-            item.open = item.implied = True
-            self.items[family][key] = self.opened[family, key] = item
-        else:
-            self._same_owner(item, event)
+        self._imply(family, key, owner)
+
+    def _imply(self, family: Family, key: Hashable, owner: str | None) -> None:
+        """Assume that something is open; nobody has to close it."""
+        implied = Item(family, key, owner, open=True, implied=True)
+        self.items[family][key] = self.opened[family, key] = implied
+
+    def _is_told(self, item: Item | None, family: Family) -> bool:
+        """Say whether it was told already why something is not open, or may be: once for each time it was."""
+        if item is not None and item.again:
+            item.again -= 1
+            return True
+        return self._was_missed(Effect.OPEN, family)
+
+    def _was_missed(self, act: Effect, family: Family) -> bool:
+        was_missed = self._missed[act, family] > 0
+        self._missed[act, family] -= was_missed
+        return was_missed
 
     def _close(self, event: Event, family: Family) -> None:
         key, owner = _key(event, family)
@@ -265,7 +301,7 @@ class Machine:
             self._break("owner-agrees", f"{other} finished by its owner", found)
             other.open = False
             del self.opened[STEP, other.key]
-        else:
+        elif not self._is_told(item, family):
             self._break(RULES[family].not_open, f"{family} {name!r} to be open", f"{event['type']}, and it is not open")
 
     def _step_of_another(self, name: str) -> Item | None:
@@ -273,7 +309,7 @@ class Machine:
 
     def _same_owner(self, item: Item, event: Event) -> None:
         owner = event.get("subagentRunId")
-        if owner is not None and owner != item.owner and not item.implied:
+        if owner is not None and owner != item.owner and not item.implied and not item.again:
             self._break("owner-agrees", f"the owner of {item}, or no subagentRunId", f"{owner!r} on {event['type']}")
 
     # ---- events that stand alone ----------------------------------------------------------------
@@ -299,6 +335,7 @@ class Machine:
         if item is None:
             expected = f"an ACTIVITY_SNAPSHOT of {event['messageId']!r} first"
             self._break("activity-baseline", expected, "ACTIVITY_DELTA without one")
+            self.items[ACTIVITY][event["messageId"]] = Item(ACTIVITY, event["messageId"], None, implied=True)
         else:
             self._same_owner(item, event)
 

@@ -117,7 +117,9 @@ class Item:
     fields: dict[str, Any] = field(default_factory=dict)
     open: bool = False
     implied: bool = False
-    """It was never opened: a continuation made the machine assume it."""
+    """It was never opened: another event made the machine assume it."""
+    again: int = 0
+    """How often it was opened while it was open: so many ends are still to come."""
 
     def __str__(self) -> str:
         name = self.key[1] if isinstance(self.key, tuple) else self.key

@@ -6,7 +6,7 @@ Source: events/reasoning
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from conformance.events import Event
+from conformance.events import CALL, REASONING, TEXT, Event
 from conformance.rules.rule import (
     BY_ORDER,
     Along,
@@ -58,10 +58,16 @@ def _artefact_has_target(case: Case) -> Watch:
             complete = True
         elif event["type"] != "REASONING_ENCRYPTED_VALUE":
             held.grow(event)
-        elif event["entityId"] not in held.ids[event["subtype"]]:
+        elif event["entityId"] not in held.ids[event["subtype"]] and not _is_known(event, case):
             what = f"{event['subtype']} {event['entityId']!r}"
             fault = Fault("a message or call that the consumer holds", f"{what}, of which nothing came")
             notes = [fault if complete else Unjudged(f"no run input says whether the history has {what}")]
+
+
+def _is_known(event: Event, case: Case) -> bool:
+    """Say whether the order knows it, if only because it took a message for open that nobody opened."""
+    families = (CALL,) if event["subtype"] == "tool-call" else (TEXT, REASONING)
+    return any(event["entityId"] in case.machine.items[family] for family in families)
 
 
 _GROWS = ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START", "TOOL_CALL_START", "TOOL_CALL_RESULT")

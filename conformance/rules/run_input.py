@@ -6,6 +6,7 @@ Source: basic/run-input
 import re
 from collections.abc import Iterator
 
+from conformance.order import Phase
 from conformance.rules.refusals import OF_ITSELF, REFUSED, refused_for
 from conformance.rules.rule import (
     BY_ORDER,
@@ -25,16 +26,17 @@ from conformance.rules.rule import (
 
 
 def _run_id_echoed(case: Case) -> Watch:
-    last: str | None = None
+    """What was cut off may have come to the requested run later: run-ends is about that."""
+    last: list[str] = []
     notes: list[Fault] = []
     while True:
         event = yield notes
         if event is None:
             break
-        last = event["runId"]
+        last = [*(last if event["type"] == "RUN_FINISHED" else ()), event["runId"]]
     asked = case.run_input.get("runId")
-    if last is not None and asked is not None and last != asked:
-        notes = [Fault(f"runId {asked!r} on the last run, as the input asked", repr(last))]
+    if last and asked not in (None, *last) and case.machine.phase is not Phase.ACTIVE:
+        notes = [Fault(f"runId {asked!r} on the last run, as the input asked", repr(last[0]))]
     yield notes
 
 
@@ -105,7 +107,7 @@ RULES = on_page(
         See.EXCHANGE,
         "The requested run, the last of the stream, carries the input's runId.",
         "Copy runId from the run input; make none of your own.",
-        Along(("RUN_STARTED",), _run_id_echoed),
+        Along(("RUN_STARTED", "RUN_FINISHED"), _run_id_echoed),
         needs=(Fact.RUN_INPUT,),
     ),
     Rule(

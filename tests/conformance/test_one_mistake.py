@@ -8,6 +8,7 @@ from support.wire import (
     INPUT,
     activity,
     amends,
+    argues,
     artefact,
     asks,
     call,
@@ -183,14 +184,69 @@ MISTAKES = {
         run(opens(), chunk("a", "msg-1"), chunk("b", "msg-1"), closes()),
     ),
     "a message of chunks that is ended": ("chunk-not-mixed", run(chunk("a", "msg-1"), chunk("b"), closes())),
+    # ---- what one thing lacks, several others are not blamed for
+    "a message that nobody opened, and opens again": (
+        "item-open-first",
+        run(says("a"), closes(), *text(role="user", name="Ann")),
+    ),
+    "a thought that nobody opened, and its artefact": (
+        "reasoning-message-pairs",
+        run(thinks("MESSAGE_CONTENT"), thinks("MESSAGE_END"), artefact("msg-1")),
+    ),
+    "one identifier for the messages of two subagents": (
+        "item-opens-once",
+        run(opens(**A), opens(**B), says("a", **A), says("b", **B), closes(**A), says("c", **B), closes(**B)),
+    ),
+    "a subagent that is announced twice at once": (
+        "subagent-starts-once",
+        run(subagent("STARTED"), subagent("STARTED"), subagent("FINISHED"), subagent("ERROR")),
+    ),
+    "a subagent that nobody announced, of two others the parent": (
+        "subagent-parent-known",
+        run(
+            *(subagent("STARTED", parentSubagentRunId="sub-7"), subagent("FINISHED")),
+            *(subagent("STARTED", "sub-2", parentSubagentRunId="sub-7"), subagent("FINISHED", "sub-2")),
+            subagent("FINISHED", "sub-7"),
+        ),
+    ),
+    "a subagent that is announced after its own": (
+        "subagent-parent-known",
+        run(
+            *(subagent("STARTED", parentSubagentRunId="sub-7"), subagent("STARTED", "sub-7"), subagent("FINISHED")),
+            subagent("FINISHED", "sub-7"),
+        ),
+    ),
+    "a call of another owner than its message": (
+        "call-owner-agrees",
+        run(*text(**A), calls(parentMessageId="msg-1", **B), argues("{}", **B), called(**B), result()),
+    ),
+    "a run that finishes before its message": ("run-items-closed", [*run(opens(), says("a")), says("b"), closes()]),
+    "a delta before its activity, and those after": ("activity-baseline", run(amends(), amends(**A), amends())),
+    "a start without an identifier": ("event-described", run({"type": "TEXT_MESSAGE_START"}, says("a"), closes())),
+    "a start whose identifier is a number, then its end": (
+        "event-described",
+        run(step("STARTED", 5), step("FINISHED", "5")),
+    ),
+    "an end without an identifier": ("event-described", run(opens(), {"type": "TEXT_MESSAGE_END"})),
+    "an end without an identifier, before the next start": (
+        "event-described",
+        run(opens(), {"type": "TEXT_MESSAGE_END"}, *text()),
+    ),
+    "a thought whose start has no identifier, and its artefact": (
+        "event-described",
+        run({"type": "REASONING_MESSAGE_START", "role": "reasoning"}, artefact("msg-1")),
+    ),
+    "a server's call without its result": ("frontend-call-advertised", run(*call("search"))),
+    "a run of another id, whose end is right": ("run-id-agrees", [started("run-7"), finished()]),
+    "the asked run without its start": (
+        "run-closed-is-closed",
+        [*run(key="run-0"), finished()],
+    ),
+    "a replay that is cut off": ("run-ends", [started("run-0"), *text()]),
     # ---- values
     "a patch that does not apply, and those that build on it": (
         "patch-applies",
         run(changes(op("add", "/a/b", value=1)), changes(op("replace", "/a/b", value=2)), changes(op("remove", "/a"))),
-    ),
-    "a delta before its activity, and those after": (
-        "activity-baseline",
-        run(amends(op("add", "/a", value=1))),
     ),
     "an activity that becomes a list, and what builds on it": (
         "activity-stays-object",
