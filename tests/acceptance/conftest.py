@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,6 +198,21 @@ def client(request: pytest.FixtureRequest, server: Server, node: dict[str, str])
 def conversation(client: Client) -> Conversation:
     """A new conversation of the client."""
     return Conversation(client)
+
+
+@pytest.fixture(scope="session")
+def read_streams(node: dict[str, str]) -> Callable[[Iterable[list[Any]]], list[dict[str, Any]]]:
+    """Let the current client read whole streams in one process; give what it made of each, as `verdicts.mjs` says it."""
+
+    def read(streams: Iterable[list[Any]]) -> list[dict[str, Any]]:
+        lines = "".join(json.dumps(events) + "\n" for events in streams)
+        command = ["node", "verdicts.mjs", f"ag-ui-{CURRENT}"]
+        pipes = {"input": lines, "capture_output": True, "encoding": "utf-8"}
+        done = subprocess.run(command, cwd=CLIENTS, env=node, check=False, **pipes)
+        assert (done.returncode, done.stderr) == (0, "")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return read
 
 
 @pytest.fixture(scope="session")
