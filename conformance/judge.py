@@ -20,9 +20,8 @@ from conformance.exchange import Ending, Exchange
 from conformance.expand import Expander
 from conformance.facts import case_of
 from conformance.order import ITEMS, KEYS, Breach, Phase
-from conformance.reading import Batch, Misframed, ProtobufReader, SseReader
+from conformance.reading import Batch, Misframed, batches
 from conformance.rules import CATALOGUE, Fact, Level, Rule
-from conformance.rules.http_sse import PROTOBUF_TYPE
 from conformance.rules.refusals import REFUSED
 from conformance.rules.rule import Along, AtEnd, Fault, Notes, OnEvent, Shaped, Watch
 from conformance.rules.versioning import version
@@ -60,12 +59,7 @@ def judge(exchange: Exchange, rules: Iterable[Rule] = CATALOGUE.values(), protoc
         Unreadable: The body cannot be read.
     """
     one = Judge(exchange, rules, protocol=protocol)
-    if exchange.body is None:
-        findings = [finding for event in exchange.events or () for finding in one.feed(event)]
-    else:
-        reader = ProtobufReader() if exchange.content_type == PROTOBUF_TYPE else SseReader()
-        findings = [finding for chunk in exchange.body for finding in one.take(reader.feed(chunk))]
-        findings += one.take(reader.close())
+    findings = [finding for batch in batches(exchange) for finding in one.take(batch)]
     return findings + one.close()
 
 

@@ -33,6 +33,8 @@ class Endpoint:
     """Seconds to wait for the connection, and for each next piece of the answer."""
     end_within: float = 3
     """Seconds that the body has to end in after the terminal event."""
+    transport: httpx.AsyncBaseTransport | None = None
+    """What carries the requests, instead of a connection."""
 
     @property
     def name(self) -> str:
@@ -53,7 +55,7 @@ class Endpoint:
         headers = self.all_headers(accept)
         try:
             async with (
-                httpx.AsyncClient(timeout=self.timeout) as client,
+                httpx.AsyncClient(timeout=self.timeout, transport=self.transport) as client,
                 client.stream("POST", self.url, content=body, headers=headers) as response,
             ):
                 # A session is nobody's business but the two peers'.
@@ -87,6 +89,11 @@ class Endpoint:
         last.known["ending"] = piece
         record(Exchange(**last.known))
         yield last
+
+
+def in_process(app: Any) -> httpx.AsyncBaseTransport:
+    """Carry requests to an ASGI application without a server; its answer comes whole, once it has ended."""
+    return httpx.ASGITransport(app)
 
 
 async def _next(pieces: AsyncIterator[bytes], deadline: float | None) -> bytes | Ending:

@@ -8,7 +8,7 @@ Source: basic/transports/http-sse, basic/transports/http-protobuf
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Protocol
@@ -16,8 +16,18 @@ from typing import Any, Protocol
 import orjson
 
 from conformance.events import Event
+from conformance.exchange import Exchange
 from conformance.order import Breach
-from conformance.protobuf import Frames, FrameTooLong, MalformedMessage, Unencodable, UnknownArm, decode, encode
+from conformance.protobuf import (
+    CONTENT_TYPE,
+    Frames,
+    FrameTooLong,
+    MalformedMessage,
+    Unencodable,
+    UnknownArm,
+    decode,
+    encode,
+)
 from conformance.rules import Fact
 from conformance.shapes import describe
 
@@ -325,3 +335,18 @@ def _has_index_key(value: Any) -> bool:
     if type(value) is dict:
         return any(key.isdecimal() or _has_index_key(inner) for key, inner in value.items())
     return type(value) is list and any(map(_has_index_key, value))
+
+
+def batches(exchange: Exchange) -> Iterator[Batch]:
+    """Read a whole exchange: its body by what its Content-Type says, or its events where it has none.
+
+    Raises:
+        Unreadable: The body cannot be read.
+    """
+    if exchange.body is None:
+        yield Batch(list(exchange.events or ()))
+        return
+    reader = ProtobufReader() if exchange.content_type == CONTENT_TYPE else SseReader()
+    for chunk in exchange.body:
+        yield reader.feed(chunk)
+    yield reader.close()

@@ -4,6 +4,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp
 
+from adapters.detect import NoAdapter, adapter_for
 from sidecar.agents import Agents
 from sidecar.http.agui import RunRoute
 from sidecar.http.boundary import Boundary
@@ -49,3 +50,14 @@ def create_app(agents: Agents, settings: Settings | None = None, runtime: Runtim
             expose_headers=["X-Request-Id"],
         )
     return app
+
+
+def app_of(agent: object) -> ASGIApp | None:
+    """Make the application that serves one agent at `/`; None for an object that is no agent.
+
+    This is what the conformance suite records agents with.
+    """
+    try:
+        return create_app(Agents({"agent": adapter_for(agent)}))
+    except NoAdapter:
+        return None
