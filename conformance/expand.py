@@ -20,6 +20,12 @@ ASIDE = frozenset(
 )
 """They stand aside from assembly and end nothing."""
 
+def _established(event: Event, triad: Triad) -> dict[str, Any]:
+    """What the first event of an item establishes of it; a role left out means assistant."""
+    fields = {name: event[name] for name in triad.opener_fields if name in event}
+    return {"role": "assistant", **fields} if "role" in triad.opener_fields else fields
+
+
 SUBAGENT_ENDS = frozenset({"SUBAGENT_FINISHED", "SUBAGENT_ERROR"})
 
 FIRST = {
@@ -55,11 +61,13 @@ class Expander:
     def __init__(self) -> None:
         self._lanes: dict[str | None, Assembly] = {}
         self._outlived: dict[str | None, Assembly] = {}
-        """What each ended subagent assembled when it ended."""
+        """What each lane assembled when its subagent or its run ended."""
+        self._ended: set[str | None] = set()
+        """The subagents that ended while they assembled."""
         self._nameless: dict[str | None, Triad] = {}
         """Lanes whose chunks of a family have no first one to belong to, which was told."""
-        self._explicit: dict[tuple[str, str], bool] = {}
-        """Items that a start event opened and no end event closed yet; whether all their events were explicit."""
+        self._explicit: dict[tuple[str, str], Assembly] = {}
+        """Items that an explicit event may still close: those that one opened, and those of both spellings."""
 
     @property
     def assembling(self) -> bool:
@@ -79,12 +87,14 @@ class Expander:
         if kind in ASIDE:
             return [event], []
         if kind in RUN_LEVEL:
-            ends = [assembly.end() for assembly in self._lanes.values()]
-            self._lanes.clear()
+            lanes = dict(self._lanes)
+            ends = [end for owner in lanes for end in self._end_lane(owner)]
             self._nameless.clear()
             if kind != "MESSAGES_SNAPSHOT":
+                ends += [item.end() for item in self._explicit.values() if item.told]
                 self._explicit.clear()
-                self._outlived.clear()
+                self._outlived = lanes
+                self._ended.clear()
             return [*ends, event], []
         return self._whole(event, kind)
 
@@ -94,6 +104,7 @@ class Expander:
         if triad is None:
             if kind in SUBAGENT_ENDS and owner in self._lanes:
                 self._outlived[owner] = self._lanes[owner]
+                self._ended.add(owner)
             return [*self._end_lane(owner), event], []
         key = event[triad.key]
         mixed = self._holder(triad, key)
@@ -102,21 +113,25 @@ class Expander:
             mixed.told = True
             expected = f"{triad.chunk} for {triad.family} {key!r}, as it began"
             breaches.append(Breach("chunk-not-mixed", expected, kind))
+        ends: list[Event] = []
         if kind == triad.start:
-            self._explicit[triad.family, key] = True
+            ends = [] if mixed is None else self._end_lane(mixed.owner)
+            fields = _established(event, triad)
+            self._explicit[triad.family, key] = Assembly(triad, key, owner, fields, told=mixed is not None)
         elif kind == triad.end:
             self._explicit.pop((triad.family, key), None)
-        if mixed is not None and (kind == triad.end or (kind == triad.content and mixed.owner == owner)):
-            # The item goes on in the other spelling: no end, so that one mistake is one finding.
-            del self._lanes[mixed.owner]
-            if kind == triad.content:
-                self._explicit[triad.family, key] = True
-        return [*self._end_lane(owner), event], breaches
+            if mixed is not None:
+                del self._lanes[mixed.owner]
+        elif mixed is not None:
+            self._explicit[triad.family, key] = mixed
+            if mixed.owner == owner:
+                return [event], breaches
+        return [*ends, *self._end_lane(owner), event], breaches
 
     def _chunk(self, event: Event, triad: Triad) -> tuple[list[Event], list[Breach]]:
-        key, tag = event.get(triad.key), event.get("subagentRunId")
+        key = event.get(triad.key)
         if key is not None and (triad.family, key) in self._explicit:
-            return self._content(event, triad, key, tag), self._mixed(triad, key)
+            return self._mixed(event, self._explicit[triad.family, key])
         lane, breaches = self._lane(event, triad)
         assembly = self._lanes.get(lane)
         if assembly is not None and assembly.triad is triad and key in (None, assembly.key):
@@ -124,8 +139,9 @@ class Expander:
             return self._content(event, triad, assembly.key, assembly.owner), breaches
         outlived = self._outliving(event, triad)
         if outlived is not None:
-            expected = f"the last chunk of {triad.family} {outlived.key!r} before subagent {outlived.owner!r} ended"
-            breaches.append(Breach("chunk-within-owner", expected, f"{triad.chunk} after it"))
+            if outlived.owner in self._ended:
+                expected = f"the last chunk of {triad.family} {outlived.key!r} before subagent {outlived.owner!r} ended"
+                breaches.append(Breach("chunk-within-owner", expected, f"{triad.chunk} after it"))
             event = {**outlived.fields, **event, triad.key: outlived.key, "subagentRunId": outlived.owner}
         told = self._nameless.get(lane) is triad
         ends = self._end_lane(lane)
@@ -139,26 +155,26 @@ class Expander:
         return [*ends, *self._begin(event, triad)], breaches
 
     def _outliving(self, event: Event, triad: Triad) -> Assembly | None:
-        """Find what a chunk continues though the subagent that assembled it has ended; each is found once."""
+        """Find what a chunk continues though the subagent or the run that it belongs to has ended; each is found once."""
         key, tag = event.get(triad.key), event.get("subagentRunId")
         for owner, item in self._outlived.items():
             if item.triad is triad and (item.key == key if key is not None else owner == tag):
                 return self._outlived.pop(owner)
         return None
 
-    def _mixed(self, triad: Triad, key: str) -> list[Breach]:
-        """Report a chunk of an item that a start event opened, at its first chunk."""
-        if not self._explicit[triad.family, key]:
-            return []
-        self._explicit[triad.family, key] = False
-        expected = f"{triad.content} for {triad.family} {key!r}, as it began"
-        return [Breach("chunk-not-mixed", expected, triad.chunk)]
+    def _mixed(self, event: Event, item: Assembly) -> tuple[list[Event], list[Breach]]:
+        """Go on in chunks with an item that a start event opened: no matter now how it ends, as this was told."""
+        triad = item.triad
+        expected = f"{triad.content} for {triad.family} {item.key!r}, as it began"
+        breaches = [] if item.told else [Breach("chunk-not-mixed", expected, triad.chunk)]
+        item.told = True
+        ends = [] if self._lanes.get(item.owner) is item else self._end_lane(item.owner)
+        self._lanes[item.owner] = item
+        return [*ends, *self._content(event, triad, item.key, event.get("subagentRunId"))], breaches
 
     def _begin(self, event: Event, triad: Triad) -> list[Event]:
         key, owner = event[triad.key], event.get("subagentRunId")
-        fields = {name: event[name] for name in triad.opener_fields if name in event}
-        if triad.chunk == "TEXT_MESSAGE_CHUNK":
-            fields.setdefault("role", "assistant")
+        fields = _established(event, triad)
         self._lanes[owner] = Assembly(triad, key, owner, fields)
         start: Event = {"type": triad.start, triad.key: key, **fields}
         if triad.chunk == "REASONING_MESSAGE_CHUNK":
@@ -218,4 +234,6 @@ class Expander:
     def _end_lane(self, owner: str | None) -> list[Event]:
         self._nameless.pop(owner, None)
         assembly = self._lanes.pop(owner, None)
-        return [] if assembly is None else [assembly.end()]
+        if assembly is None or (assembly.triad.family, assembly.key) in self._explicit:
+            return []
+        return [assembly.end()]

@@ -150,8 +150,11 @@ class Judge:
             return findings
         expanded, breaches = self._expander.feed(known)
         findings += self._noted(breaches if whole else (), event)
+        told: set[str] = set()  # what a chunk stands for breaks a rule once
         for one in expanded:
-            findings += self._noted(self._machine.feed(one), event)
+            breaches = [breach for breach in self._machine.feed(one) if breach.rule not in told]
+            told |= {breach.rule for breach in breaches}
+            findings += self._noted(breaches, event)
             if one["type"] == "RUN_STARTED":
                 self._machine.know(self._case.run_input.get("messages", ()))
             if whole:

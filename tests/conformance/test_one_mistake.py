@@ -184,6 +184,23 @@ MISTAKES = {
         run(opens(), chunk("a", "msg-1"), chunk("b", "msg-1"), closes()),
     ),
     "a message of chunks that is ended": ("chunk-not-mixed", run(chunk("a", "msg-1"), chunk("b"), closes())),
+    "a message that is started, goes on in chunks and is not ended": (
+        "chunk-not-mixed",
+        run(opens(), chunk("a", "msg-1"), chunk("b"), state({}), chunk("c", "msg-1")),
+    ),
+    "a message of chunks that goes on in another spelling and is not ended": (
+        "chunk-not-mixed",
+        run(chunk("a", "msg-1"), says("b"), chunk("c"), state({}), says("d")),
+    ),
+    "a message of chunks that is started again": (
+        "chunk-not-mixed",
+        run(chunk("a", "msg-1", **A), opens(), says("b"), closes()),
+    ),
+    "chunks that go on after their run": ("run-closed-is-closed", [*run(chunk("a", "msg-1")), chunk("b")]),
+    "chunks that go on after another run began": (
+        "run-not-nested",
+        [started(), chunk("a", "msg-1"), *run(chunk("b"), chunk("c"))],
+    ),
     # ---- what one thing lacks, several others are not blamed for
     "a message that nobody opened, and opens again": (
         "item-open-first",
