@@ -457,7 +457,7 @@ def test_the_version_is_told(capsys):
 def test_the_module_is_the_command(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["conformance", "check", "clean.sse"])
     with pytest.raises(SystemExit) as caught:
-        runpy.run_module("conformance", run_name="__main__")
+        runpy.run_path(str(Path(conformance.__file__).with_name("__main__.py")), run_name="__main__")
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("clean.sse: passed")
 

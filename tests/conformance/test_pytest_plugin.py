@@ -179,8 +179,7 @@ def test_the_report_has_every_verdict_with_its_test(tmp_path):
 def test_the_plugin_of_an_installed_suite_records_judges_and_reports(pytester):
     pytester.makepyfile(
         """
-        from conformance.pytest_plugin import pytest_configure, pytest_sessionfinish
-from conformance.testing import assert_conformant
+        from conformance.testing import assert_conformant
 
         def test_kept(agui_recorder):
             assert_conformant([{"type": "RUN_ERROR", "message": "no"}])
