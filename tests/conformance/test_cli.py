@@ -6,6 +6,7 @@ import os
 import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -457,7 +458,7 @@ def test_the_version_is_told(capsys):
 def test_the_module_is_the_command(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["conformance", "check", "clean.sse"])
     with pytest.raises(SystemExit) as caught:
-        runpy.run_path(str(Path(conformance.__file__).with_name("__main__.py")), run_name="__main__")
+        runpy.run_path(str(Path(cli.__file__).with_name("__main__.py")), run_name="__main__")
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("clean.sse: passed")
 
