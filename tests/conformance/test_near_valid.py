@@ -126,6 +126,17 @@ def test_a_strand_broken_in_one_or_two_places_breaks_exactly_those_requirements(
     assert rules([RS, *weave(strands, chance), RF]) == sorted(expected)
 
 
+@settings(max_examples=600, deadline=None)
+@given(woven(at_least=1), st.data())
+def test_a_strand_broken_in_one_place_is_one_finding_of_all_rules(drawn, data):
+    kinds, strands, chance = drawn
+    place = data.draw(st.integers(0, len(kinds) - 1))
+    rule, break_it = data.draw(st.sampled_from(WAYS[kinds[place]]))
+    strands[place] = break_it(strands[place])
+    stream = [{**RS, "protocolVersion": "1.0"}, *weave(strands, chance), RF]
+    assert [finding.rule.id for finding in judge(Exchange(run_input=RUN_INPUT, events=stream))] == [rule]
+
+
 @settings(max_examples=300, deadline=None)
 @given(woven(at_least=1), st.sampled_from(BRACKET))
 def test_a_broken_bracket_breaks_its_requirement(drawn, way):

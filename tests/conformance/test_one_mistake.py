@@ -3,6 +3,9 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.near_valid import RUN_INPUT, valid
 from support.recordings import held, recording
 from support.wire import (
     INPUT,
@@ -39,6 +42,7 @@ from support.wire import (
 
 from conformance.exchange import Ending, Exchange
 from conformance.judge import judge
+from conformance.rules import Level
 
 A, B = {"subagentRunId": "sub-1"}, {"subagentRunId": "sub-2"}
 SSE = {"content-type": "text/event-stream"}
@@ -343,3 +347,47 @@ def test_a_mistake_of_framing_is_one_finding_in_any_pieces(rule, body, ending):
         chunks = [body[start : start + size] for start in range(0, len(body), size)]
         known = Exchange(run_input=KNOWN["runInput"], status=200, headers=SSE, ending=ending, body=chunks)
         assert [finding.rule.id for finding in judge(known)] == [rule]
+
+
+# ---- anywhere in any stream ----------------------------------------------------------------------
+
+
+def inserted(event):
+    return lambda events, place: [*events[:place], event, *events[place:]]
+
+
+def with_fields(**fields):
+    return lambda events, place: [*events[:place], {**events[place], **fields}, *events[place + 1 :]]
+
+
+ANYWHERE = {
+    "an event that nobody knows": ("event-described", inserted({"type": "THINKING_START"})),
+    "an event without a type": ("event-described", inserted({"messageId": "m0", "delta": "x"})),
+    "something that is no event": ("event-described", inserted(5)),
+    "a field of one's own": ("no-unknown-fields", with_fields(seq=1)),
+    "a null": ("absent-not-null", with_fields(rawEvent=None)),
+    "a time that is a text": ("event-described", with_fields(timestamp="2026-11-30T12:00:00Z")),
+    "metadata that is no object": ("metadata-is-object", with_fields(metadata=["acme"])),
+    "metadata without a prefix": ("metadata-prefixed", with_fields(metadata={"model": "acme-1"})),
+    "an event after the last run": ("run-closed-is-closed", lambda events, _: [*events, raw()]),
+}
+
+
+@pytest.mark.parametrize(("rule", "break_it"), ANYWHERE.values(), ids=ANYWHERE)
+@settings(max_examples=100, deadline=None)
+@given(chance=st.randoms(use_true_random=True))
+def test_a_mistake_anywhere_adds_one_finding(rule, break_it, chance):
+    events = valid(chance)
+    broken = break_it(events, chance.randrange(len(events)))
+    before = [finding.rule.id for finding in judge(Exchange(run_input=RUN_INPUT, events=events))]
+    after = [finding.rule.id for finding in judge(Exchange(run_input=RUN_INPUT, events=broken))]
+    assert sorted(after) == sorted([*before, rule])
+
+
+@settings(max_examples=300, deadline=None)
+@given(chance=st.randoms(use_true_random=True))
+def test_a_stream_that_is_cut_off_anywhere_breaks_at_most_one_must(chance):
+    events = valid(chance)
+    cut = events[: chance.randint(1, len(events) - 1)]
+    found = [finding for finding in judge(Exchange(run_input=RUN_INPUT, events=cut)) if finding.level is Level.MUST]
+    assert [finding.rule.id for finding in found] in ([], ["run-ends"], ["run-id-echoed"])
