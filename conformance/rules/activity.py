@@ -3,11 +3,11 @@
 Source: events/activity
 """
 
-from copy import deepcopy
 from typing import Any
 
 from conformance.patch import PatchDoesNotApply, apply
 from conformance.rules.rule import BY_ORDER, Along, By, Case, Fault, Rule, See, Watch, on_page
+from conformance.rules.snapshots import UNKNOWN, baseline
 
 
 def _stays_object(case: Case) -> Watch:  # noqa: ARG001 - the stream alone shows it
@@ -21,16 +21,14 @@ def _stays_object(case: Case) -> Watch:  # noqa: ARG001 - the stream alone shows
         key = event["messageId"]
         if event["type"] == "ACTIVITY_SNAPSHOT":
             if key not in contents or event.get("replace") is not False:
-                contents[key] = deepcopy(event["content"])
-        elif key in contents:
+                contents[key] = baseline(event["content"])
+        elif contents.get(key, UNKNOWN) is not UNKNOWN:
             try:
                 patched = apply(contents[key], event["patch"], in_place=True)
-            except PatchDoesNotApply:
+            except (PatchDoesNotApply, RecursionError):
                 continue  # patch-applies is about that
-            if isinstance(patched, dict):
-                contents[key] = patched
-            else:
-                del contents[key]  # what it is now cannot be patched on
+            contents[key] = patched if isinstance(patched, dict) else UNKNOWN
+            if contents[key] is UNKNOWN:
                 notes = [Fault("content that is still an object", f"the patch makes it {type(patched).__name__}")]
 
 

@@ -22,17 +22,25 @@ from conformance.rules.rule import (
     on_page,
 )
 
-_UNKNOWN: Any = object()
+UNKNOWN: Any = object()
 """A value whose baseline was not seen, or that a patch did not fit: nothing is said of it before its next snapshot."""
 
 _STATE = "the state"
 _NO_BASELINE = Unjudged("a STATE_DELTA came before any STATE_SNAPSHOT, and no run input says what it changes")
 
 
+def baseline(value: Any) -> Any:
+    """Copy a value, to patch the copy; one that nests too deep for that is unknown."""
+    try:
+        return deepcopy(value)
+    except RecursionError:
+        return UNKNOWN
+
+
 def _patch_applies(case: Case) -> Watch:
     known = case.exchange.run_input is not None
     state = case.run_input.get("state")
-    values: dict[str, Any] = {_STATE: deepcopy({} if state is None else state) if known else _UNKNOWN}
+    values: dict[str, Any] = {_STATE: baseline({} if state is None else state) if known else UNKNOWN}
     notes: list[Fault | Unjudged] = []
     while True:
         event = yield notes
@@ -42,8 +50,8 @@ def _patch_applies(case: Case) -> Watch:
         place = f"activity {event['messageId']!r}" if "messageId" in event else _STATE
         if "SNAPSHOT" in event["type"]:
             if place not in values or event.get("replace") is not False:
-                values[place] = deepcopy(event["snapshot"] if place == _STATE else event["content"])
-        elif values.get(place, _UNKNOWN) is _UNKNOWN:
+                values[place] = baseline(event["snapshot"] if place == _STATE else event["content"])
+        elif values.get(place, UNKNOWN) is UNKNOWN:
             notes = [_NO_BASELINE] if place == _STATE and not known else []
         else:
             values[place], notes = _patched(values[place], event, place)
@@ -53,7 +61,9 @@ def _patched(value: Any, event: Event, place: str) -> tuple[Any, list[Fault | Un
     try:
         return apply(value, event["delta"] if place == _STATE else event["patch"], in_place=True), []
     except PatchDoesNotApply as error:
-        return _UNKNOWN, [Fault(f"a patch that applies to {place} as the consumer has it", str(error))]
+        return UNKNOWN, [Fault(f"a patch that applies to {place} as the consumer has it", str(error))]
+    except RecursionError:
+        return UNKNOWN, [Unjudged(f"{place} nests too deep")]
 
 
 RULES = on_page(
