@@ -70,6 +70,7 @@ class RecordingReader:
         self._lines = LinesReader()
         self._inner: Reader | None = None
         self._headers: Mapping[str, str] = {}
+        self._begun = False
 
     def feed(self, chunk: bytes) -> Batch:
         """Take the next bytes.
@@ -94,6 +95,7 @@ class RecordingReader:
 
     def _recorded(self, read: Batch) -> Batch:
         if all(type(line) is dict and "type" in line for line in read.documents):
+            self._begun |= bool(read.documents)
             return read
         batch = Batch()
         lines: list[int | None] = []
@@ -101,6 +103,8 @@ class RecordingReader:
             number = read.line_of(index)
             match line:
                 case {"exchange": dict(told), **rest} if not rest:
+                    if self._begun and "runInput" in told:
+                        raise Unreadable(f"line {number}: the run input stands before the first event")
                     batch.known |= self._told(told, number)
                 case list(events):
                     batch.documents += events
@@ -111,6 +115,7 @@ class RecordingReader:
                 case _:
                     batch.documents.append(line)
             lines += [number] * (len(batch.documents) - len(lines))
+            self._begun |= bool(lines)
         batch.line_of = lines.__getitem__
         return batch
 
@@ -129,7 +134,7 @@ class RecordingReader:
 
     def _body(self) -> Reader:
         if self._inner is None:
-            protobuf = self._headers.get("content-type", "").startswith(PROTOBUF_TYPE)
+            protobuf = self._headers.get("content-type", "").lower().startswith(PROTOBUF_TYPE)
             self._inner = ProtobufReader() if protobuf else SseReader()
         return self._inner
 

@@ -84,6 +84,14 @@ def test_a_line_that_cannot_be_read_is_named(line, says):
     assert str(error.value).startswith(says)
 
 
+@pytest.mark.parametrize("first", [json.dumps(RUN_STARTED), json.dumps([RUN_STARTED]), '{"bytes": "data: {}\\n\\n"}'])
+def test_a_run_input_that_comes_late_is_refused(first):
+    """What the events before it broke would depend on the pieces in which the file is read."""
+    lines = [first, json.dumps(RUN_STARTED), '{"exchange": {"ending": "closed"}}', '{"exchange": {"runInput": {}}}']
+    with pytest.raises(Unreadable, match="line 4: the run input stands before the first event"):
+        judged(lines)
+
+
 def test_any_other_line_is_taken_for_an_event():
     for line in ('{"exchange": {}, "more": 1}', '{"bytes": 5}', "7"):
         _, findings = judged([json.dumps(RUN_STARTED), line, json.dumps(RUN_FINISHED)])
