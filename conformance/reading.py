@@ -171,7 +171,7 @@ class SseReader:
         if data is None:
             if not block.lstrip().startswith(b"{"):
                 return []
-            data, expected, found = block, "an event in a data field", f"{_excerpt(block)} without one"
+            data, expected, found = block, "an event in a data field", f"{_excerpt(block.strip())} without one"
         else:
             try:
                 document = parse_json(data)
