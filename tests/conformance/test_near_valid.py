@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.breakages import WAYS as BREAKAGES
 from support.breakages import broken
-from support.near_valid import RF, RS, RUN_INPUT, valid, weave
+from support.near_valid import RF, RS, RUN_INPUT, near_valid, valid, weave
 from support.strands import STRANDS
 from support.streams import order
 
@@ -176,3 +176,9 @@ def _judged(events):
         one.feed(event)
     one.close()
     return one.count
+
+
+def test_one_seed_makes_one_set_of_streams_and_leaves_a_third_of_them_whole():
+    streams = list(near_valid(7, 60))
+    assert streams == list(near_valid(7, 60)) != list(near_valid(8, 60))
+    assert sum(not stream.ways for stream in streams) == 20

@@ -72,14 +72,20 @@ def bracketed(events, chance):
 
 
 def mixed(events, chance):
-    """A chunk is respelled as an event of its triad, perhaps untagged, or the other way round; or comes in both ways."""
-    place = _place(events, chance, lambda event: _triad(event) is not None and _triad(event).key in event)
+    """Instead of a chunk or besides it comes an event of its triad, perhaps untagged."""
+    place = _place(events, chance, lambda event: _kind(event).endswith("_CHUNK") and _triad(event).key in event)
     event, triad = events[place], _triad(events[place])
-    kinds = (triad.start, triad.content, triad.end) if _kind(event) == triad.chunk else (triad.chunk,)
-    respelled = _respelled(event, triad, chance.choice(kinds))
+    spelled = _respelled(event, triad, chance.choice((triad.start, triad.content, triad.end)))
     if chance.random() < 0.5:
-        respelled.pop("subagentRunId", None)
-    return [*events[: place + chance.randint(0, 1)], respelled, *events[place + 1 :]]
+        spelled.pop("subagentRunId", None)
+    return [*events[:place], *chance.choice(([event], [])), spelled, *events[place + 1 :]]
+
+
+def mixed_with_chunks(events, chance):
+    """A chunk comes instead of an event of its triad."""
+    place = _place(events, chance, lambda event: _triad(event) is not None and _triad(event).key in event)
+    triad = _triad(events[place])
+    return _replaced(events, place, _respelled(events[place], triad, triad.chunk))
 
 
 def _triad(event):
@@ -176,12 +182,18 @@ def adopted(events, chance):
     return _replaced(events, place, {**events[place], "parentMessageId": parent})
 
 
-def span_renamed(events, chance):
-    """A span gets the identifier of a message, in which nothing is wrong."""
-    spans = _values([event for event in events if _kind(event) == "REASONING_START"], "messageId")
-    old, new = _one(spans, chance), _one(_values(events, "messageId"), chance)
-    ends = ("REASONING_START", "REASONING_END")
-    return [{**e, "messageId": new} if _kind(e) in ends and e.get("messageId") == old else e for e in events]
+def run_misnamed(events, chance):
+    """A boundary of a run names another thread or run."""
+    place = _place(events, chance, lambda event: "threadId" in event and "runId" in event)
+    return _replaced(events, place, {**events[place], chance.choice(("threadId", "runId")): "stranger"})
+
+
+def shared(events, chance):
+    """A span or an activity gets the identifier of a message or call; for a span nothing is wrong with that."""
+    kinds = chance.choice((("REASONING_START", "REASONING_END"), ("ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")))
+    old = _one(_values([event for event in events if _kind(event) in kinds], "messageId"), chance)
+    new = _one(_values(events, "messageId", "toolCallId"), chance)
+    return [{**e, "messageId": new} if _kind(e) in kinds and e.get("messageId") == old else e for e in events]
 
 
 def retagged(events, chance):
@@ -225,8 +237,8 @@ def activity_disowned(events, chance):
     snapshot = {**_named(events[place], "ACTIVITY_SNAPSHOT", ("messageId", "activityType")), "content": {}}
     again = {**snapshot, "replace": False}
     delta = {**_named(snapshot, "ACTIVITY_DELTA", ("messageId", "activityType")), "patch": []}
-    later = chance.choice((place + 1, len(events) - 1, chance.randint(place + 1, len(events))))
-    return _inserted(events, later, {**chance.choice((again, delta)), **_some_tag(events, chance)})
+    later = chance.choice((place + 1, len(events) - 1, len(events) - 1))
+    return _inserted(events, later, {**chance.choice((again, delta, delta)), **_some_tag(events, chance)})
 
 
 def result_misnamed(events, chance):
@@ -299,9 +311,9 @@ def no_event(events, chance):
 WAYS: dict[str, Way] = {
     way.__name__: way
     for way in (
-        *(dropped, doubled, repeated_later, swapped, moved, cut_off, bracketed, mixed),
+        *(dropped, doubled, repeated_later, swapped, moved, cut_off, bracketed, mixed, mixed_with_chunks),
         *(unnamed, unnamed_in_parallel, outlived, reopened, adopted),
-        *(renamed, span_renamed, retagged, reparented, announced_late, orphaned, activity_disowned),
+        *(renamed, run_misnamed, shared, retagged, reparented, announced_late, orphaned, activity_disowned),
         *(result_misnamed, restated_anywhere, miscounted),
         *(field_dropped, field_nulled, field_retyped, field_unknown, value_unknown, event_unknown, no_event),
     )

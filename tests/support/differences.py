@@ -131,10 +131,18 @@ def is_a_result_too(one: Difference, key: str) -> bool:
     return "TOOL_CALL_RESULT" in kinds and not kinds.isdisjoint(("TEXT_MESSAGE_START", "TEXT_MESSAGE_CHUNK"))
 
 
+def is_in_a_result(one: Difference, call: str) -> bool:
+    """The message that carries the call bears an id that a result bears too."""
+    starts = one.named(call, "TOOL_CALL_START", "TOOL_CALL_CHUNK")
+    return any(is_a_result_too(one, start["parentMessageId"]) for start in starts if "parentMessageId" in start)
+
+
 def is_about_a_result(one: Difference, breach: Finding) -> bool:
-    """The owner of a message, or of a call in it, is at stake, and a result bears its id."""
-    keys = [breach.event[name] for name in ("messageId", "parentMessageId") if name in breach.event]
-    return breach.expected.startswith("the owner of") and any(is_a_result_too(one, key) for key in keys)
+    """The owner of a message, or of a call in it, is at stake, and a result bears the message's id."""
+    messages = [breach.event[name] for name in ("messageId", "parentMessageId") if name in breach.event]
+    calls = [breach.event[name] for name in ("toolCallId", "entityId") if name in breach.event]
+    shared = [is_a_result_too(one, key) for key in messages] + [is_in_a_result(one, key) for key in calls]
+    return breach.expected.startswith("the owner of") and any(shared)
 
 
 def is_an_activity_too(one: Difference, key: str) -> bool:

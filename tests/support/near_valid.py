@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from support.breakages import WAYS, broken
-from support.strands import STRANDS, VARIANTS, Event, Strand, subagent
+from support.strands import STRANDS, VARIANTS, Event, Strand, step, subagent
 
 RS: Event = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 RF: Event = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
@@ -112,7 +112,7 @@ def valid(chance: Random) -> list[Event]:
     """A valid stream of one to three runs; the last is the one that was asked for."""
     numbers = itertools.count()
     events: list[Event] = [_error(chance)] if chance.random() < 0.05 else []
-    for run_id in ("r1", "r2", "r")[chance.choices((0, 1, 2), (1, 2, 7))[0] :]:
+    for run_id in ("r1", "r2", "r")[chance.choices((0, 1, 2), (1, 3, 6))[0] :]:
         events += _run(run_id, numbers, chance)
     return [_with_extras(event, chance) for event in events]
 
@@ -131,7 +131,7 @@ def _run(run_id: str, numbers: Iterator[int], chance: Random) -> list[Event]:
 
 def _strands(owner: str | None, depth: int, numbers: Iterator[int], chance: Random) -> list[Strand]:
     makers = [*(make for make in STRANDS.values() if make is not subagent), *VARIANTS]
-    strands = []
+    strands = [step(next(numbers), owner)] if chance.random() < 0.5 else []
     for _ in range(chance.randint(0 if depth else 1, 4)):
         unannounced = chance.choice(("o1", "o2")) if owner is None and chance.random() < 0.2 else owner
         strands.append(chance.choice(makers)(next(numbers), unannounced))
