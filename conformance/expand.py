@@ -20,6 +20,7 @@ ASIDE = frozenset(
 )
 """They stand aside from assembly and end nothing."""
 
+
 def _established(event: Event, triad: Triad) -> dict[str, Any]:
     """What the first event of an item establishes of it; a role left out means assistant."""
     fields = {name: event[name] for name in triad.opener_fields if name in event}
