@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from conformance.report import Verdict
+    from conformance.command.report import Verdict
     from conformance.testing import Recorder
 
 FORMAT = "agui-conformance-pytest/1"
@@ -44,7 +44,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the report."""
     path: Path | None = session.config.getoption("--agui-report")
     if path is not None:
-        from conformance.report.json import report  # noqa: PLC0415
+        from conformance.command.report.json import report  # noqa: PLC0415
 
         tests = [{"test": test, **json.loads(report(verdict))} for test, verdict in JUDGED.get() or ()]
         path.write_text(json.dumps({"format": FORMAT, "tests": tests}, indent=1))

@@ -20,12 +20,12 @@ from uuid import uuid4
 import orjson
 from ag_ui.core import RunAgentInput
 
-from conformance.cannot import CannotCheck
+from conformance.command.cannot import CannotCheck
+from conformance.command.live import Endpoint, in_process
+from conformance.command.probes import ACCEPT, minimal_input
+from conformance.command.sources import is_url
 from conformance.exchange import Exchange
-from conformance.live import Endpoint, in_process
-from conformance.probes import ACCEPT, minimal_input
 from conformance.produced import exchange_of
-from conformance.sources import is_url
 
 GROUP = "agui_conformance.producers"
 """Entry points: from an object to the ASGI application that serves it at `/`, or to None where it is none of theirs."""

@@ -9,15 +9,15 @@ from collections.abc import AsyncIterable, Iterable
 from importlib.metadata import version
 from typing import Any
 
-from conformance.cannot import CannotCheck
-from conformance.checking import Checking
+from conformance.command.cannot import CannotCheck
+from conformance.command.checking import Checking
+from conformance.command.report import Source, Verdict
+from conformance.command.report.pretty import Pretty
+from conformance.command.selection import selected
 from conformance.exchange import Exchange
 from conformance.produced import exchange_of
 from conformance.pytest_plugin import JUDGED
 from conformance.reading import Unreadable, batches
-from conformance.report import Source, Verdict
-from conformance.report.pretty import Pretty
-from conformance.selection import selected
 
 
 def assert_conformant(

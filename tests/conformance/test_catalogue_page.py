@@ -4,12 +4,12 @@ import json
 import re
 from pathlib import Path
 
-from conformance import catalogue_page
-from conformance.cli import main
-from conformance.options import parser
-from conformance.probes import PROBES
+from conformance.command import catalogue_page
+from conformance.command.cli import main
+from conformance.command.options import parser
+from conformance.command.probes import PROBES
+from conformance.command.report.json import FORMAT
 from conformance.recording import MEMBERS
-from conformance.report.json import FORMAT
 from conformance.rules import CATALOGUE, Level, Rule, See
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import cli, sources
-from conformance.cli import main
-from conformance.options import parser
+from conformance.command import cli, sources
+from conformance.command.cli import main
+from conformance.command.options import parser
 from conformance.protobuf import encode
 
 STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "protocolVersion": "1.0"}
@@ -175,7 +175,7 @@ def test_without_httpx_a_url_is_a_mistake(monkeypatch, run):
 
 
 def test_without_httpx_a_file_is_checked():
-    script = "import sys; sys.modules['httpx'] = None; from conformance.cli import main; sys.exit(main())"
+    script = "import sys; sys.modules['httpx'] = None; from conformance.command.cli import main; sys.exit(main())"
     done = subprocess.run([sys.executable, "-c", script, "check", "clean.sse"], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -387,7 +387,7 @@ def test_every_format_is_written(name, beginning, run):
 MEASURED = """
 import resource, sys
 from pathlib import Path
-from conformance.cli import main
+from conformance.command.cli import main
 code = main(["check", "-", "--format", "json", "--ignore", "custom-prefixed"])
 status = Path("/proc/self/status")  # Linux counts what a process was forked from into its own maximum
 if status.exists():
@@ -458,7 +458,7 @@ def test_the_version_is_told(capsys):
 def test_the_module_is_the_command(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["conformance", "check", "clean.sse"])
     with pytest.raises(SystemExit) as caught:
-        runpy.run_path(str(Path(cli.__file__).with_name("__main__.py")), run_name="__main__")
+        runpy.run_path(str(Path(cli.__file__).parents[1] / "__main__.py"), run_name="__main__")
     assert caught.value.code == 0
     assert capsys.readouterr().out.startswith("clean.sse: passed")
 

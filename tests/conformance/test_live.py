@@ -11,8 +11,8 @@ from support.raw_server import CUT, KEEP_OPEN, PAUSE, Answer, answering, run_of,
 from support.server import serving
 
 from adapters.base import Text
-from conformance.cli import main
-from conformance.probes import PROBES, Outline, reference, suspicious
+from conformance.command.cli import main
+from conformance.command.probes import PROBES, Outline, reference, suspicious
 from conformance.protobuf import encode
 
 pytestmark = pytest.mark.anyio

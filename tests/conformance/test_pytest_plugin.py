@@ -13,7 +13,7 @@ from support.server import serving
 from support.streams import RUN_FINISHED, RUN_STARTED, sse
 
 from adapters.echo import Echo
-from conformance.cannot import CannotCheck
+from conformance.command.cannot import CannotCheck
 from conformance.exchange import Exchange
 from conformance.protobuf import CONTENT_TYPE, encode, frame
 from conformance.pytest_plugin import pytest_configure, pytest_sessionfinish

@@ -7,14 +7,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from conformance import baseline
-from conformance.checking import Checking
+from conformance.command import baseline
+from conformance.command.checking import Checking
+from conformance.command.report import Source, State, github, junit, sarif
+from conformance.command.report import json as json_report
+from conformance.command.report.pretty import Pretty
+from conformance.command.report.text import abridged, compact, count, visible
 from conformance.exchange import Exchange
 from conformance.reading import Batch
-from conformance.report import Source, State, github, junit, sarif
-from conformance.report import json as json_report
-from conformance.report.pretty import Pretty
-from conformance.report.text import abridged, compact, count, visible
 from conformance.rules import CATALOGUE, Level
 
 NASTY = "\x1b]0;gone\x07\r\n::error::x%0A,:##[stop-commands]\u202e\ud800</testcase>&\x00"

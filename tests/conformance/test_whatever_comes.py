@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.recordings import RECORDINGS
 
-from conformance.cli import WHOLE_REPORTS, main
+from conformance.command.cli import WHOLE_REPORTS, main
 
 LINES = [path.read_text().splitlines() for path in sorted(RECORDINGS.glob("*.jsonl"))]
 VALUES = ["null", "true", "5", "-1", "1.5", '""', '"x"', "[]", "{}", "[1]", '{"type": 5}', '{"type": "x"}', '"\\ud800"']

@@ -10,12 +10,10 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from conformance.cannot import CannotCheck
-from conformance.checking import Checking
-from conformance.exchange import Exchange
-from conformance.facts import case_of
-from conformance.live import Endpoint, Record
-from conformance.probes import (
+from conformance.command.cannot import CannotCheck
+from conformance.command.checking import Checking
+from conformance.command.live import Endpoint, Record
+from conformance.command.probes import (
     ACCEPT,
     OLDER_PEER,
     PROBES,
@@ -28,8 +26,10 @@ from conformance.probes import (
     reference,
     suspicious,
 )
-from conformance.report import Entry
-from conformance.report.text import visible
+from conformance.command.report import Entry
+from conformance.command.report.text import visible
+from conformance.exchange import Exchange
+from conformance.facts import case_of
 from conformance.rules import Fact
 from conformance.rules.refusals import OK
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from conformance.cannot import CannotCheck
+from conformance.command.cannot import CannotCheck
+from conformance.command.recognise import ENOUGH, READERS, recognised
+from conformance.command.report import Source
+from conformance.command.report.text import visible
 from conformance.reading import Batch, Unreadable, parse_json
-from conformance.recognise import ENOUGH, READERS, recognised
-from conformance.report import Source
-from conformance.report.text import visible
 
 STANDARD_INPUT = "-"
 PIECE = 64 * 1024

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conformance import baseline
+from conformance.command import baseline
+from conformance.command.report import Entry, Source, Standing, State, Verdict
+from conformance.command.report.text import WHOLE, abridged, cut
 from conformance.exchange import Exchange
 from conformance.judge import Finding, Judge
 from conformance.reading import Batch
-from conformance.report import Entry, Source, Standing, State, Verdict
-from conformance.report.text import WHOLE, abridged, cut
 from conformance.rules import Level, Rule
 
 _NOTHING_KNOWN: baseline.Counts = {}

@@ -17,20 +17,20 @@ from typing import Any
 from uuid import uuid4
 
 import conformance
-from conformance import baseline, catalogue_page
-from conformance.cannot import CannotCheck
-from conformance.checking import Checking
+from conformance.command import baseline, catalogue_page
+from conformance.command.cannot import CannotCheck
+from conformance.command.checking import Checking
+from conformance.command.options import MISTAKE, parser
+from conformance.command.probes import ACCEPT, can_deviate
+from conformance.command.report import NAME, Entry, Verdict, github, junit, sarif
+from conformance.command.report import json as json_report
+from conformance.command.report.pretty import Pretty
+from conformance.command.report.text import count, visible
+from conformance.command.selection import rule_called, selected
+from conformance.command.sources import is_url, json_file, recorded, source, text_file
 from conformance.exchange import Exchange
-from conformance.options import MISTAKE, parser
-from conformance.probes import ACCEPT, can_deviate
 from conformance.recording import written
-from conformance.report import NAME, Entry, Verdict, github, junit, sarif
-from conformance.report import json as json_report
-from conformance.report.pretty import Pretty
-from conformance.report.text import count, visible
 from conformance.rules import CATALOGUE
-from conformance.selection import rule_called, selected
-from conformance.sources import is_url, json_file, recorded, source, text_file
 
 CLEAN, BROKEN = 0, 1
 """Exit codes of a check that was made."""
@@ -195,15 +195,15 @@ def _needs_httpx() -> None:
 
 def _fetched(given: argparse.Namespace) -> Any:
     _needs_httpx()
-    from conformance.live import capabilities  # noqa: PLC0415 - httpx is an extra
+    from conformance.command.live import capabilities  # noqa: PLC0415 - httpx is an extra
 
     return asyncio.run(capabilities(given.capabilities, _headers(given), given.timeout))
 
 
 def _check_endpoint(given: argparse.Namespace, checking: Checking, show: Callable[[list[Entry]], None]) -> None:
     _needs_httpx()
-    from conformance.endpoint import LiveCheck  # noqa: PLC0415 - httpx is an extra
-    from conformance.live import Endpoint  # noqa: PLC0415
+    from conformance.command.endpoint import LiveCheck  # noqa: PLC0415 - httpx is an extra
+    from conformance.command.live import Endpoint  # noqa: PLC0415
 
     endpoint = Endpoint(given.target, _headers(given), given.timeout, given.end_within)
     run_input = _run_input(given)

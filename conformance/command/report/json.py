@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from conformance.report import NAME, Entry, State, Verdict
-from conformance.report.text import json_text
+from conformance.command.report import NAME, Entry, State, Verdict
+from conformance.command.report.text import json_text
 from conformance.rules import Level
 
 FORMAT = f"{NAME}/1"

@@ -5,8 +5,8 @@ Source: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from typing import Any
 
-from conformance.report import HOME, NAME, Entry, State, Verdict
-from conformance.report.text import compact, json_text, visible
+from conformance.command.report import HOME, NAME, Entry, State, Verdict
+from conformance.command.report.text import compact, json_text, visible
 from conformance.rules import Level, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

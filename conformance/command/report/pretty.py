@@ -3,8 +3,8 @@
 It reads well without colour, which is added where a terminal shows it.
 """
 
-from conformance.report import Entry, State, Verdict
-from conformance.report.text import compact, count, visible
+from conformance.command.report import Entry, State, Verdict
+from conformance.command.report.text import compact, count, visible
 from conformance.rules import Level
 
 _COLOURS = {Level.MUST: "31", Level.SHOULD: "33"}

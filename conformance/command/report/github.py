@@ -3,9 +3,9 @@
 Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 """
 
-from conformance.report import NAME, Entry, Verdict
-from conformance.report.pretty import Pretty
-from conformance.report.text import compact, visible
+from conformance.command.report import NAME, Entry, Verdict
+from conformance.command.report.pretty import Pretty
+from conformance.command.report.text import compact, visible
 
 
 def report(verdict: Verdict) -> str:

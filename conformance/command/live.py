@@ -10,13 +10,13 @@ from typing import Any
 
 import httpx
 
-from conformance.answer import AnswerReader
-from conformance.cannot import CannotCheck
+from conformance.command.answer import AnswerReader
+from conformance.command.cannot import CannotCheck
+from conformance.command.report.text import visible
+from conformance.command.sources import source
 from conformance.exchange import Ending, Exchange
 from conformance.reading import Batch, Unreadable
-from conformance.report.text import visible
 from conformance.rules.lifecycle import TERMINAL
-from conformance.sources import source
 
 Record = Callable[[Exchange], None]
 """Takes each further part of the exchange."""

@@ -1,4 +1,4 @@
-"""The options of the command line, as argparse knows them. What they mean together is `conformance.cli`'s business."""
+"""The options of the command line, as argparse knows them. What they mean together is `conformance.command.cli`'s business."""
 
 import argparse
 import math
@@ -6,9 +6,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from conformance.probes import ACCEPT, PROBES
-from conformance.recognise import READERS
-from conformance.report import NAME
+from conformance.command.probes import ACCEPT, PROBES
+from conformance.command.recognise import READERS
+from conformance.command.report import NAME
 from conformance.schema import EVENTS
 
 MISTAKE = 2

@@ -5,8 +5,8 @@ A rule is skipped where it was not judged, and fails where what breaks it makes 
 
 from html import escape
 
-from conformance.report import NAME, Entry, Standing, State, Verdict
-from conformance.report.text import compact, visible
+from conformance.command.report import NAME, Entry, Standing, State, Verdict
+from conformance.command.report.text import compact, visible
 
 
 def report(verdict: Verdict) -> str:

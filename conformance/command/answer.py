@@ -8,8 +8,8 @@ Source: basic/transports/http-sse, basic/transports/http-protobuf
 
 from collections.abc import Callable, Mapping
 
+from conformance.command.recognise import ENOUGH, recognised
 from conformance.reading import Batch, ProtobufReader, Reader, SseReader
-from conformance.recognise import ENOUGH, recognised
 from conformance.rules.http_sse import PROTOBUF_TYPE, SSE_TYPE
 
 MAX_REFUSAL = 64 * 1024

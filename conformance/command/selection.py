@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from conformance.cannot import CannotCheck
+from conformance.command.cannot import CannotCheck
 from conformance.rules import CATALOGUE, Rule
 
 

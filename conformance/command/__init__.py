@@ -1,0 +1,1 @@
+"""The command `agui-conformance`: what it reads, what it asks of an endpoint, and how it reports."""
