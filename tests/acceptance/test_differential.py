@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -266,3 +267,20 @@ def _summary(reads: list[Read], explained: Counter[str]) -> str:
         *(f"{explained[row.name]:6} {row.name} ({row.page})" for row in ROWS),
     ]
     return "\n" + "\n".join(lines) + "\n"
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "consumer.md"
+
+
+def test_the_guide_has_the_differences():
+    assert GUIDE.read_text().rpartition("\n\n")[2] == _table()
+
+
+def _table() -> str:
+    link = "https://docs.ag-ui.com/spec/1.0/"
+    lines = [f"| {row.name} | {row.why} | [{row.page}]({link}{row.page}) |" for row in ROWS]
+    return "\n".join(["| difference | who is right | page |", "|---|---|---|", *lines, ""])
+
+
+if __name__ == "__main__":
+    GUIDE.write_text(GUIDE.read_text().rpartition("\n\n")[0] + "\n\n" + _table())

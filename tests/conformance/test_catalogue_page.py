@@ -1,14 +1,19 @@
 """The catalogue as text, and the documentation that is held to it."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
 
+from support.server import serving
+
+from adapters.demo import Demo
 from conformance.command import catalogue_page
 from conformance.command.cli import main
 from conformance.command.options import parser
 from conformance.command.probes import PROBES
 from conformance.command.report.json import FORMAT
+from conformance.consumer import Ending
 from conformance.recording import MEMBERS
 from conformance.rules import CATALOGUE, Level, Rule, See
 
@@ -105,9 +110,25 @@ def test_the_guide_names_every_probe_and_every_member_of_a_recording():
     assert [name for name in MEMBERS if f"`{name}`" not in guide] == []
 
 
-def blocks(language):
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", (DOCS / "conformance.md").read_text(), re.MULTILINE | re.DOTALL)
+def blocks(language, page="conformance.md"):
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL)
     return [text for named, text in found if named == language]
+
+
+def test_the_consumers_guide_shows_code_that_reads_a_server(capsys):
+    (block,) = blocks("python", "consumer.md")
+    names = {"__name__": "guide"}
+    exec(compile(block, "docs/consumer.md", "exec"), names)
+    run_input = {"threadId": "t1", "runId": "r1", "messages": [{"id": "u1", "role": "user", "content": "tool"}]}
+
+    async def ask():
+        async with serving({"demo": Demo()}) as server:
+            return await names["ask"](f"{server.url}/", run_input)
+
+    read = asyncio.run(ask())
+    assert read.ending is Ending.SUCCEEDED
+    assert [message["role"] for message in read.messages] == ["user", "assistant", "tool", "assistant"]
+    assert read.messages[-1]["content"].split()[0] in capsys.readouterr().out
 
 
 def test_the_guide_shows_code_that_runs(capsys):
