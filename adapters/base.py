@@ -20,6 +20,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from ag_ui.core import AgentCapabilities, BaseEvent, Interrupt, ResumeEntry, RunAgentInput
 
+from conformance.shapes import pointer
+
 
 class AdapterError(Exception):
     """A failure of the run with a message that its user may read.
@@ -29,6 +31,22 @@ class AdapterError(Exception):
 
     def __init__(self, message: str, code: str = "agent_error") -> None:
         super().__init__(message)
+        self.code = code
+
+
+class InputRefused(Exception):  # noqa: N818 - a sentence about the input
+    """A run input that this agent cannot take: its client is told before any stream opens.
+
+    `path` leads to what is at fault, as `("messages", 3, "content")`: fields by their names on the wire, members of
+    lists by their place. `expected` and `found` are phrases for the client's developer. `code` is stable and
+    machine-readable.
+    """
+
+    def __init__(self, path: tuple[str | int, ...], expected: str, found: str, code: str = "invalid_input") -> None:
+        super().__init__(f"{pointer(path) or 'the run input'}: expected {expected}, found {found}")
+        self.path = path
+        self.expected = expected
+        self.found = found
         self.code = code
 
 
@@ -148,6 +166,10 @@ class Cancellation(Protocol):
         """Wait until it is."""
 
 
+def _untold(call: ModelUsage) -> None:
+    """What a run costs that nobody asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """One run, as its adapter sees it."""
@@ -164,6 +186,17 @@ class RunContext:
     """Tell the operator of something that was left out or repaired, in one sentence."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """The request's headers, names in lower case. They are the caller's claims, not facts."""
+    spent: Callable[[ModelUsage], None] = _untold
+    """Tell what a model call cost, as soon as it is known, from anywhere in the run: every ending carries it.
+
+    Once the run has ended it does nothing.
+    """
+    asked: Mapping[str, Interrupt] = field(default_factory=dict)
+    """The interrupts of this agent that this server knows to be open on the thread, by id, as the adapter made them.
+
+    Whatever else an input claims to be open was raised elsewhere, or by nobody: what needs consent is performed only
+    for an interrupt that stands here.
+    """
 
     @property
     def answers(self) -> dict[str, ResumeEntry]:
@@ -185,4 +218,28 @@ class Adapter(Protocol):
 
         Raises:
             AdapterError: With a message that the user may read. Any other exception hides its text.
+        """
+
+
+@runtime_checkable
+class Admitting(Protocol):
+    """An adapter that looks at a run input before its stream opens. Optional."""
+
+    def admit(self, run_input: RunAgentInput) -> None:
+        """Refuse what the agent could only fail on. Pure and quick; for a large input it is called in a thread.
+
+        Raises:
+            InputRefused: The client is told where the fault is.
+        """
+
+
+@runtime_checkable
+class Remodelled(Protocol):
+    """An adapter whose agent can be served with another model. Optional."""
+
+    def with_model(self, model: str) -> Adapter:
+        """Make the adapter that asks `model`, named `provider:name`; this one stays as it is.
+
+        Raises:
+            ValueError: There is no such model; the text says what to do.
         """

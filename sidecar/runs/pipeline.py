@@ -58,6 +58,8 @@ class Pipeline:
         self._items = Items(self._machine, self._names, ids)
         self._state = SharedState(run_input.state, warn)
         self._usage = Usage(warn)
+        self.spent = self._usage.add
+        """Takes what a model call cost, until the run has ended."""
         self.outcome: Outcome | None = None
         """What the adapter said of the end, if it said anything."""
         self._own_lane = self._items.lane(None)
@@ -138,7 +140,7 @@ class Pipeline:
         return self._terminal({**event, **fields})
 
     def _terminal(self, event: Event) -> Event:
-        usage = self._usage.entries()
+        usage = self._usage.close()
         if usage:
             event["usage"] = usage
         self._checked(event)
@@ -189,7 +191,7 @@ class Pipeline:
             case Reasoning():
                 yield from self._items.reasoning(step)
             case ModelUsage():
-                self._usage.add(step)
+                self.spent(step)
             case Success() | Interrupted() | Cancelled():
                 self.outcome = step
                 self._takes_steps = False

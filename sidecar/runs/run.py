@@ -151,7 +151,15 @@ class Run:
             await self._leave(source)
 
     def _context(self) -> RunContext:
-        return RunContext(self.request.run_input, self._stop, _new_id, _now, self._warn, self.request.headers)
+        return RunContext(
+            self.request.run_input,
+            self._stop,
+            _new_id,
+            _now,
+            self._warn,
+            self.request.headers,
+            self._pipeline.spent,
+        )
 
     async def _finish(self) -> None:
         events = self._pipeline.finish()

@@ -21,15 +21,34 @@ LARGEST = 2**53 - 1
 
 
 class Usage:
-    """Sums what the model calls of one run cost."""
+    """Takes what the model calls of one run cost, and sums it when the run ends."""
+
+    __slots__ = ("_calls", "_is_closed", "_warn")
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
-        self._entries: dict[tuple[str | None, str | None], dict[str, int]] = {}
+        self._calls: list[ModelUsage] = []
+        self._is_closed = False
 
     def add(self, call: ModelUsage) -> None:
+        """Take one model call, from any thread; after the end of the run it does nothing."""
+        if not self._is_closed:
+            self._calls.append(call)
+
+    def close(self) -> list[dict[str, Any]]:
+        """End the run: one entry per provider and model that reported anything. (usage-one-entry)"""
+        self._is_closed = True
+        sums: dict[tuple[str | None, str | None], dict[str, int]] = {}
+        for call in self._calls:
+            self._sum(call, sums.setdefault((call.provider, call.model), {}))
+        return [
+            {**_labels(provider, model), **self._consistent(counts)}
+            for (provider, model), counts in sums.items()
+            if counts
+        ]
+
+    def _sum(self, call: ModelUsage, counts: dict[str, int]) -> None:
         """Add one model call. A count that the provider did not report stays absent. (usage-unknown-absent)"""
-        entry = self._entries.setdefault((call.provider, call.model), {})
         for name, member in COUNTS.items():
             count = getattr(call, name)
             if count is None:
@@ -37,15 +56,7 @@ class Usage:
             if type(count) is not int or not 0 <= count <= LARGEST:
                 self._warn(f"usage: {member} must be a count of tokens, not {count!r}; it is left out")
                 continue
-            entry[member] = min(entry.get(member, 0) + count, LARGEST)
-
-    def entries(self) -> list[dict[str, Any]]:
-        """One entry per provider and model that reported anything. (usage-one-entry)"""
-        return [
-            {**_labels(provider, model), **self._consistent(counts)}
-            for (provider, model), counts in self._entries.items()
-            if counts
-        ]
+            counts[member] = min(counts.get(member, 0) + count, LARGEST)
 
     def _consistent(self, counts: dict[str, int]) -> dict[str, int]:
         """Drop parts that exceed their total, and add the total where both of its parts are known."""
