@@ -1,5 +1,8 @@
 """What an adapter is: an object with `capabilities()` and `run(run)`, and the steps that `run` yields.
 
+It may have two methods more: `admit(run_input)` refuses what its agent cannot take, before any stream; and
+`with_model(model)` makes the same agent with another model.
+
 An adapter says what happened. Identifiers, opening and closing of items, state patches, pending calls, usage totals,
 outcomes, versions and encoding are the server's. The whole of a small adapter:
 
@@ -192,15 +195,16 @@ class RunContext:
     Once the run has ended it does nothing.
     """
     asked: Mapping[str, Interrupt] = field(default_factory=dict)
-    """The interrupts of this agent that this server knows to be open on the thread, by id, as the adapter made them.
+    """The interrupts that were open on the thread when the run began, by id, as the adapter made them.
 
-    Whatever else an input claims to be open was raised elsewhere, or by nobody: what needs consent is performed only
-    for an interrupt that stands here.
+    Their tool calls go by the ids that travelled, which are those of the history. Whatever else an input answers was
+    raised elsewhere, or by nobody: what needs consent is performed only for an interrupt that stands here. One that
+    this run answers is open for no later run, however this one ends.
     """
 
     @property
     def answers(self) -> dict[str, ResumeEntry]:
-        """The answers to resume with, by interrupt id; each interrupt is answered once."""
+        """What the client answers, by interrupt id; of several answers to one interrupt, the last."""
         return {entry.interrupt_id: entry for entry in self.input.resume or ()}
 
 
@@ -222,19 +226,22 @@ class Adapter(Protocol):
 
 
 @runtime_checkable
-class Admitting(Protocol):
+class Admits(Protocol):
     """An adapter that looks at a run input before its stream opens. Optional."""
 
     def admit(self, run_input: RunAgentInput) -> None:
-        """Refuse what the agent could only fail on. Pure and quick; for a large input it is called in a thread.
+        """Refuse an input that the agent could only fail on. It is pure, and quick.
+
+        Other streams wait for it, except for that of a large input, which is looked at in a thread.
 
         Raises:
-            InputRefused: The client is told where the fault is.
+            InputRefused: The client is told where the fault is. Anything else is a fault of the adapter: the client
+                is told of it without its text.
         """
 
 
 @runtime_checkable
-class Remodelled(Protocol):
+class TakesModel(Protocol):
     """An adapter whose agent can be served with another model. Optional."""
 
     def with_model(self, model: str) -> Adapter:

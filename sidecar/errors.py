@@ -3,6 +3,7 @@
     Refused                     answered before any stream, as RFC 9457 problem details
     ├── BadBody                 400  invalid_json, too_deep, unsupported_version
     ├── BadInput                422  invalid_input
+    ├── NotAdmitted             422  invalid_input, or what the agent calls it
     ├── UnknownAgent            404  unknown_agent
     ├── UnknownRun              404  unknown_run
     ├── NothingAcceptable       406  not_acceptable
@@ -18,6 +19,7 @@ What goes wrong after a stream opened is no exception of this tree: it is a RUN_
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from adapters.base import InputRefused
 from conformance.shapes import Deviation, pointer
 
 
@@ -56,8 +58,18 @@ class BadInput(Refused):
     code = "invalid_input"
 
     def __init__(self, detail: str, malformed: Sequence[Deviation]) -> None:
-        errors = [{"field": pointer(one.path), "expected": one.expected, "found": one.found} for one in malformed]
-        super().__init__(detail, **({"field": errors[0]["field"], "errors": errors[:20]} if errors else {}))
+        super().__init__(detail, **_fields(malformed))
+
+
+class NotAdmitted(Refused):
+    """The agent cannot take this run input, though it is well-formed. `field` says where, as for `BadInput`."""
+
+    status = 422
+    title = "The agent cannot take the run input"
+
+    def __init__(self, refused: InputRefused) -> None:
+        super().__init__(f"{refused}.", **_fields([refused]))
+        self.code = refused.code
 
 
 class UnknownAgent(Refused):
@@ -137,3 +149,8 @@ class ServerIsStopping(Refused):
 
     def __init__(self) -> None:
         super().__init__("The server is shutting down; try again, another replica may answer.")
+
+
+def _fields(malformed: Sequence[Deviation | InputRefused]) -> dict[str, Any]:
+    errors = [{"field": pointer(one.path), "expected": one.expected, "found": one.found} for one in malformed]
+    return {"field": errors[0]["field"], "errors": errors[:20]} if errors else {}

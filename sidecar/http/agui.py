@@ -9,16 +9,17 @@ from dataclasses import dataclass
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from adapters.base import Adapter, Admits, InputRefused
 from conformance.run_input import InputRejected, ParsedInput, parse_run_input
 from sidecar.agents import Agents
-from sidecar.errors import BadBody, BadInput
+from sidecar.errors import BadBody, BadInput, NotAdmitted
 from sidecar.http.body import check_accept, check_content_type, read_body
 from sidecar.runs.run import Request, Run
 from sidecar.runs.runtime import Runtime
 from sidecar.settings import Settings
 
 LARGE = 256 * 1024
-"""Bodies of more bytes than this are parsed in a thread, so that other streams go on."""
+"""Bodies of more bytes than this are parsed and admitted in a thread, so that other streams go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +50,29 @@ class RunRoute:
         check_content_type(headers)
         check_accept(headers)
         body = await read_body(headers, receive, self.settings.max_body_bytes)
-        return Request(agent.name, agent.adapter, await self._parse(body), scope["state"]["request_id"], headers)
+        parsed = await self._admit(agent.adapter, body)
+        return Request(agent.name, agent.adapter, parsed, scope["state"]["request_id"], headers)
 
-    async def _parse(self, body: bytes) -> ParsedInput:
+    async def _admit(self, adapter: Adapter, body: bytes) -> ParsedInput:
         depth = self.settings.max_depth
         try:
             if len(body) > LARGE:
-                return await asyncio.to_thread(parse_run_input, body, depth)
-            return parse_run_input(body, depth)
+                return await asyncio.to_thread(_parse, adapter, body, depth)
+            return _parse(adapter, body, depth)
         except InputRejected as rejected:
             if rejected.code == "invalid_input":
                 raise BadInput(str(rejected), rejected.malformed) from None
             raise BadBody(str(rejected), rejected.code) from None
+        except InputRefused as refused:
+            raise NotAdmitted(refused) from None
+
+
+def _parse(adapter: Adapter, body: bytes, max_depth: int) -> ParsedInput:
+    """Read a run input and show it to the adapter, if that wants to see it before its run."""
+    parsed = parse_run_input(body, max_depth)
+    if isinstance(adapter, Admits):
+        adapter.admit(parsed.run_input)
+    return parsed
 
 
 async def _attend(run: Run, receive: Receive) -> None:

@@ -16,13 +16,16 @@ Source: events/lifecycle, basic/patterns/streaming, events/tool-calls
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ag_ui.core import PROTOCOL_VERSION, BaseEvent, RunAgentInput
+from ag_ui.core import PROTOCOL_VERSION, BaseEvent, Interrupt, RunAgentInput
+from pydantic import ValidationError
 
 from adapters.base import Cancelled, Interrupted, ModelUsage, Outcome, Reasoning, Step, Success, Text, ToolCall
 from conformance.events import CALL, TEXT, TRIADS, Event, Triad
 from conformance.json_values import is_whole, json_value
 from conformance.machine import Machine
 from conformance.order import Breach, Item, Phase
+from conformance.shapes import pointer
+from sidecar.runs.asked import NOTHING, Interrupts
 from sidecar.runs.items import Items
 from sidecar.runs.names import Names
 from sidecar.runs.state import SharedState
@@ -62,6 +65,8 @@ class Pipeline:
         """Takes what a model call cost, until the run has ended."""
         self.outcome: Outcome | None = None
         """What the adapter said of the end, if it said anything."""
+        self.asked: Interrupts = NOTHING
+        """The interrupts that the run ended with, as they travel."""
         self._own_lane = self._items.lane(None)
         self._halves = self._items.halves
         self._texts: dict[Any, Item] = {}
@@ -126,6 +131,7 @@ class Pipeline:
         if not interrupts:  # interrupt-not-empty
             raise StepRefused("Interrupted: at least one interrupt is needed, none came")
         asked = [self._names.in_interrupt(json_value(interrupt, self._warn, "interrupt")) for interrupt in interrupts]
+        open_now = {interrupt.id: interrupt for interrupt in map(_interrupt, asked)}
 
         def suspended(item: Item) -> Event:
             ids = [interrupt["id"] for interrupt in asked if interrupt.get("subagentRunId") == item.key]
@@ -133,7 +139,9 @@ class Pipeline:
             return {"type": "SUBAGENT_FINISHED", "subagentRunId": item.key, "outcome": outcome}
 
         ends = self._ends(suspended)
-        return [*ends, self._finished({"outcome": {"type": "interrupt", "interrupts": asked}})]
+        finished = self._finished({"outcome": {"type": "interrupt", "interrupts": asked}})
+        self.asked = open_now
+        return [*ends, finished]
 
     def _finished(self, fields: dict[str, Any]) -> Event:
         event: Event = {"type": "RUN_FINISHED", "threadId": self._input.thread_id, "runId": self._input.run_id}
@@ -262,6 +270,15 @@ class Pipeline:
         if breaches:
             raise OrderBroken(breaches)
         return event
+
+
+def _interrupt(travelling: dict[str, Any]) -> Interrupt:
+    """Read an interrupt as a resuming run will. (outcome-described)"""
+    try:
+        return Interrupt.model_validate(travelling)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise StepRefused(f"Interrupted: {pointer(first['loc'])}: {first['msg']}") from None
 
 
 _OF_ITEMS = {kind: triad for triad in TRIADS.values() for kind in (triad.start, triad.content, triad.end, triad.chunk)}

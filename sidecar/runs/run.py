@@ -5,27 +5,33 @@ It keeps nothing beyond its process: it lives as long as its reader, or until it
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import structlog
 from ag_ui.core import RunAgentInput
 
-from adapters.base import Adapter, AdapterError, Cancelled, Interrupted, RunContext, Step
+from adapters.base import Adapter, Cancelled, Interrupted, RunContext, Step
 from conformance.events import Event
 from conformance.run_input import ParsedInput
+from sidecar.runs.asked import Asked, Interrupts, answered_twice, unanswered
 from sidecar.runs.background import Background
-from sidecar.runs.pipeline import OrderBroken, Pipeline, RunOver
-from sidecar.runs.values import StepRefused
+from sidecar.runs.failure import describe_failure
+from sidecar.runs.pipeline import Pipeline, RunOver
+from sidecar.runs.stop import Stop
 from sidecar.wire import sse
 from sidecar.wire.keepalive import KeepAlive
 from sidecar.wire.view import OlderPeer, as_written
 from sidecar.wire.writer import Send, Stream, pump
 
 log = structlog.get_logger("sidecar.run")
+
+End: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+"""Ends a run in one of the ways in which it can end; after another end it does nothing."""
 
 MOST_WARNINGS = 1000
 """How many different warnings of one run are logged."""
@@ -58,8 +64,9 @@ class Terms:
 
     keep_alive: KeepAlive
     background: Background
+    asked: Asked
     stop_grace: float
-    """How long a stopped agent may take, in seconds."""
+    """How long an agent may take to leave its contexts before its reader gets the end, in seconds."""
     debug: bool
     """Show readers the text of internal errors."""
 
@@ -79,32 +86,6 @@ class Warnings:
         if what not in self._told and len(self._told) < MOST_WARNINGS:
             self._told.add(what)
             log.warning("run warning", warning=what, **self._request.ids())
-
-
-class Stop:
-    """Whether a run is being stopped. Most runs never ask, so there is no event until somebody waits."""
-
-    __slots__ = ("_event", "reason")
-
-    def __init__(self) -> None:
-        self.reason: str | None = None
-        self._event: asyncio.Event | None = None
-
-    def is_set(self) -> bool:
-        """Say whether it is."""
-        return self.reason is not None
-
-    async def wait(self) -> None:
-        """Wait until it is."""
-        if not self.is_set():
-            self._event = self._event or asyncio.Event()
-            await self._event.wait()
-
-    def set(self, reason: str) -> None:
-        """Say that it is, and why."""
-        self.reason = reason
-        if self._event is not None:
-            self._event.set()
 
 
 class Run:
@@ -134,7 +115,7 @@ class Run:
     async def _work(self) -> None:
         source = self.request.adapter.run(self._context())
         try:
-            for warning in self.request.parsed.warnings:
+            for warning in self._warnings():
                 self._warn(warning)
             await self._stream.open(_head(self.request.request_id))
             self._stream.add(self._pipeline.start())
@@ -144,9 +125,9 @@ class Run:
         except RunOver:
             log.warning("a stopped agent went on", detail="its late steps were dropped", **self.request.ids())
         except asyncio.CancelledError as error:
-            await self._cancelled_by(error)
+            await self._end_after(source, self._after_cancellation(error))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the run's boundary: here every failure ends
-            await self._fail(error)
+            await self._end_after(source, partial(self._fail, error))
         finally:
             await self._leave(source)
 
@@ -159,9 +140,29 @@ class Run:
             self._warn,
             self.request.headers,
             self._pipeline.spent,
+            self._take_answers(),
         )
 
+    def _take_answers(self) -> Interrupts:
+        """Read which interrupts are open on the thread. Those that this run answers are from now on no longer."""
+        asked = self._terms.asked.of(*self._thread)
+        if asked:
+            self._terms.asked.settle(*self._thread, unanswered(asked, self.request.run_input))
+        return asked
+
+    @property
+    def _thread(self) -> tuple[str, str]:
+        return self.request.agent, self.request.run_input.thread_id
+
+    def _warnings(self) -> Iterator[str]:
+        """What the operator is told of the input."""
+        yield from self.request.parsed.warnings
+        for interrupt in answered_twice(self.request.run_input):
+            yield f"/resume answers {interrupt!r} more than once; its last entry counts"
+
     async def _finish(self) -> None:
+        if self._ending:
+            return
         events = self._pipeline.finish()
         match self._pipeline.outcome:
             case Interrupted():
@@ -170,23 +171,35 @@ class Run:
                 self.status = "cancelled"
             case _:
                 self.status = "succeeded"
+        if self.status != "cancelled":
+            self._terms.asked.settle(*self._thread, self._pipeline.asked)
         await self._end(events)
 
-    async def _cancelled_by(self, error: BaseException) -> None:
-        """End a run whose task was cancelled: by `stop`, or by an agent that cancelled itself."""
+    def _after_cancellation(self, error: BaseException) -> End:
+        """Say how to end a run whose task was cancelled: by `stop`, or by an agent that cancelled itself."""
         asked = self._stop.is_set() or self._task.cancelling() > 0
         while self._task.uncancel() > 0:
             pass
-        if asked:
-            await self._end_cancelled()
-        else:
-            await self._fail(error)
+        return self._end_cancelled if asked else partial(self._fail, error)
+
+    async def _end_after(self, source: AsyncGenerator[Step, None], end: End) -> None:
+        """Let the agent leave its contexts, then end the run: so the end carries what the agent tells there.
+
+        An agent that takes longer for it than the grace period is left behind.
+        """
+        too_long = asyncio.get_running_loop().call_later(self._terms.stop_grace, self._leave_behind, end)
+        await self._leave(source)
+        too_long.cancel()
+        await end()
 
     async def _end_cancelled(self) -> None:
-        self.status = "cancelled"
-        await self._end(self._pipeline.cancel(self._stop.reason or "the server stopped"))
+        if not self._ending:
+            self.status = "cancelled"
+            await self._end(self._pipeline.cancel(self._stop.reason or "the server stopped"))
 
     async def _fail(self, error: BaseException) -> None:
+        if self._ending:
+            return
         failure = describe_failure(error, debug=self._terms.debug)
         self.status, self.code = "failed", failure.code
         await self._end(self._pipeline.fail(failure.message, failure.code, self.request.request_id))
@@ -197,10 +210,8 @@ class Run:
 
     async def _end(self, events: list[Event]) -> None:
         """Send the last events, once; log the run."""
-        if self._ending:
-            return
-        self._ending = True
         self._stream.add(events)
+        self._ending = True
         try:
             await self._stream.close()
         finally:
@@ -234,13 +245,13 @@ class Run:
             return
         self._stop.set(reason)
         self._task.cancel()
-        asyncio.get_running_loop().call_later(self._terms.stop_grace, self._leave_behind)
+        asyncio.get_running_loop().call_later(self._terms.stop_grace, self._leave_behind, self._end_cancelled)
 
-    def _leave_behind(self) -> None:
+    def _leave_behind(self, end: End) -> None:
         if not self._ending:
-            log.warning("the agent ignores its stop", detail="it is left behind", **self.request.ids())
+            log.warning("the agent does not stop", detail="it is left behind", **self.request.ids())
             self._terms.background.leave_behind(self._task)
-            self._terms.background.start(self._end_cancelled())
+            self._terms.background.start(end())
 
     def _log_end(self) -> None:
         log.info(
@@ -253,30 +264,6 @@ class Run:
             bytes=self._stream.bytes,
             duration_ms=round((time.perf_counter() - self._began) * 1000, 1),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What a reader may know of an error."""
-
-    message: str
-    code: str
-    is_fault: bool
-    """Nobody meant it to be shown: it is logged with its traceback."""
-
-
-def describe_failure(error: BaseException, *, debug: bool) -> Failure:
-    """Say what a reader may know: nothing of an error's text, unless the agent meant it or `debug` shows all."""
-    match error:
-        case AdapterError():
-            return Failure(str(error), error.code, is_fault=False)
-        case StepRefused():
-            message, code = "The agent sent something that cannot be sent.", "adapter_fault"
-        case OrderBroken():
-            message, code = "The agent's events do not fit together.", "protocol_breach"
-        case _:
-            message, code = "The agent failed.", "internal_error"
-    return Failure(f"{message} {type(error).__name__}: {error}" if debug else message, code, is_fault=True)
 
 
 def _head(request_id: str) -> list[tuple[bytes, bytes]]:

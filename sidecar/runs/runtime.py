@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 
 from sidecar.errors import RunIsActive, ServerIsStopping, UnknownRun
+from sidecar.runs.asked import Asked
 from sidecar.runs.background import Background
 from sidecar.runs.run import Request, Run, Terms
 from sidecar.wire.keepalive import KeepAlive
@@ -17,9 +18,9 @@ class Runtime:
     """Starts and stops runs."""
 
     def __init__(self, keep_alive: KeepAlive, *, stop_grace: float = 1.0, debug: bool = False) -> None:
-        """Start with none. `stop_grace`: seconds that a stopped agent may take. `debug`: show errors to readers."""
+        """Start with none. `stop_grace`: seconds that an agent may take to stop. `debug`: show errors to readers."""
         self.is_stopping = False
-        self.terms = Terms(keep_alive, Background(), stop_grace, debug)
+        self.terms = Terms(keep_alive, Background(), Asked(), stop_grace, debug)
         self._runs: dict[str, Run] = {}
         self._ended: OrderedDict[str, str] = OrderedDict()
 

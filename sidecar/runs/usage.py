@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adapters.base import ModelUsage
+from conformance.json_values import whole_text
 
 COUNTS = {
     "input_tokens": "inputTokens",
@@ -31,7 +32,13 @@ class Usage:
         self._is_closed = False
 
     def add(self, call: ModelUsage) -> None:
-        """Take one model call, from any thread; after the end of the run it does nothing."""
+        """Take one model call, from any thread; after the end of the run it does nothing.
+
+        Raises:
+            TypeError: It is something else.
+        """
+        if not isinstance(call, ModelUsage):
+            raise TypeError(f"what was spent is told as a ModelUsage, not as {type(call).__name__}")
         if not self._is_closed:
             self._calls.append(call)
 
@@ -40,12 +47,19 @@ class Usage:
         self._is_closed = True
         sums: dict[tuple[str | None, str | None], dict[str, int]] = {}
         for call in self._calls:
-            self._sum(call, sums.setdefault((call.provider, call.model), {}))
+            labels = self._label("provider", call.provider), self._label("model", call.model)
+            self._sum(call, sums.setdefault(labels, {}))
         return [
             {**_labels(provider, model), **self._consistent(counts)}
             for (provider, model), counts in sums.items()
             if counts
         ]
+
+    def _label(self, name: str, label: str | None) -> str | None:
+        if label is None or isinstance(label, str):
+            return label and whole_text(label)
+        self._warn(f"usage: {name} must be a text, not {label!r}; it is left out")
+        return None
 
     def _sum(self, call: ModelUsage, counts: dict[str, int]) -> None:
         """Add one model call. A count that the provider did not report stays absent. (usage-unknown-absent)"""

@@ -47,7 +47,7 @@ from support.streams import judge, parse_sse, types
 from adapters.base import AdapterError, Cancelled, Interrupted, ModelUsage, Reasoning, Success, Text, ToolCall
 from conformance.order import content_event
 from conformance.reduce import Conversation
-from sidecar.runs.run import describe_failure
+from sidecar.runs.failure import describe_failure
 from sidecar.wire.sse import Encoder
 from sidecar.wire.view import OlderPeer
 
