@@ -377,6 +377,31 @@ async def test_a_broken_stream_ends_the_run_and_what_came_before_stays(pieces, k
     assert "Traceback" in told(logs)
 
 
+async def test_a_provider_that_is_not_there_ends_the_run():
+    async with providing() as provider:
+        pass
+    with capture_logs() as logs:
+        async with (
+            agent_of(provider, model_settings={"max_retries": 0}) as agent,
+            serving({"agent": PydanticAI(agent)}) as served,
+        ):
+            events = await Talk(served).say("hi")
+    assert types(events) == ["RUN_STARTED", "RUN_ERROR"]
+    assert events[-1]["code"] == "model_error"
+    assert_discreet(events, provider)
+    assert "Traceback" in told(logs)
+
+
+async def test_a_provider_that_is_too_slow_for_its_client_ends_the_run():
+    patience = {"timeout": 0.05, "max_retries": 0}
+    async with talking(Answer([text("Hel"), HOLD]), model_settings=patience) as (provider, talk):
+        events = await talk.say("hi")
+        await arrived(provider.left)
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "model_error")
+    assert talk.messages[-1]["content"] == "Hel"
+    assert_discreet(events, provider)
+
+
 async def test_a_call_that_a_broken_stream_cut_off_does_not_spoil_the_thread():
     """B60 (c)."""
     cut = Answer([text("Let me look."), call(0, "c1", "weather", '{"city":"Os'), CUT])
@@ -486,6 +511,33 @@ async def test_the_next_turn_brings_the_whole_conversation_in_order():
     assert [(made["id"], made["function"]["name"]) for made in asking] == [("c1", "weather"), ("c2", "weather")]
     assert [json.loads(made["function"]["arguments"])["city"] for made in asking] == ["Oslo", "Rome"]
     assert sent[:4] == provider.asked[1].messages
+
+
+async def test_arguments_that_are_no_json_are_the_models_to_mend():
+    """B60 (c): what the model sent stays readable to it, in this run and in the next, in a form that its provider takes."""
+    answers = [
+        calling(call(0, "c1", "weather", '{"city":"Os')),
+        calling(call(0, "c2", "weather", '{"city":"Oslo"}')),
+        completion(text("Sunny.")),
+        completion(text("Bye.")),
+    ]
+    async with talking(*answers) as (provider, talk):
+        events = await talk.say("weather?")
+        await talk.say("thanks")
+    assert deltas(events, "TOOL_CALL_ARGS") == ['{"city":"Os', '{"city":"Oslo"}']
+    assert events[-1]["outcome"] == {"type": "success"}
+    for asked in provider.asked:
+        assert_well_formed(asked.messages)
+    for asked in provider.asked[1:]:
+        assert "Os" in json.loads(asked.messages[1]["tool_calls"][0]["function"]["arguments"]).popitem()[1]
+
+
+async def test_an_answer_without_anything_is_asked_for_again_and_leaves_no_message():
+    async with talking(completion(), completion(text("Here I am."))) as (provider, talk):
+        events = await talk.say("hi")
+    assert len(provider.asked) == 2
+    assert [message["content"] for message in talk.messages[1:]] == ["Here I am."]
+    assert types(events).count("TEXT_MESSAGE_START") == 1
 
 
 async def test_a_frontend_tool_is_offered_and_its_result_comes_back():
