@@ -108,17 +108,21 @@ class Demo:
 
     async def run(self, run: RunContext) -> AsyncGenerator[Step, None]:
         """Play what the input asks for."""
-        for cue in _choose(run):
-            if isinstance(cue, str):
-                for word in _words(cue):
-                    await asyncio.sleep(self._pace)
-                    yield Text(word)
-            elif cue is PAUSE or isinstance(cue, float):
-                await asyncio.sleep(self._pace if cue is PAUSE else cue)
-            else:
-                yield cue
-        asked = last_user_text(run.input.messages)
-        yield ModelUsage("demo", "script-1", input_tokens=len(_words(asked)), output_tokens=7)
+        words = 0
+        try:
+            for cue in _choose(run):
+                if isinstance(cue, str):
+                    for word in _words(cue):
+                        await asyncio.sleep(self._pace)
+                        words += 1
+                        yield Text(word)
+                elif cue is PAUSE or isinstance(cue, float):
+                    await asyncio.sleep(self._pace if cue is PAUSE else cue)
+                else:
+                    yield cue
+        finally:  # a run that is cancelled or fails has cost something too
+            asked = _words(last_user_text(run.input.messages))
+            run.spent(ModelUsage("demo", "script-1", input_tokens=len(asked), output_tokens=words))
 
 
 def _choose(run: RunContext) -> Cues:
@@ -338,14 +342,14 @@ def _approval(call: str) -> Interrupt:
 
 
 def _open_approvals(run: RunContext) -> list[str]:
-    """The gated calls of the history without a result."""
+    """The gated calls of the history that this server asked about, without a result."""
     answered = {m.tool_call_id for m in run.input.messages if isinstance(m, ToolMessage) and not _is_echo(m)}
     return [
         call.id
         for message in run.input.messages
         if isinstance(message, AssistantMessage)
         for call in message.tool_calls or ()
-        if call.function.name == DELETE.name and call.id not in answered
+        if _interrupt_id(call.id) in run.asked and call.id not in answered
     ]
 
 
