@@ -1,0 +1,302 @@
+"""How runs end, what they cost, and what the agent declares: beside PydanticAI's own adapter."""
+
+import asyncio
+import threading
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+
+from pydantic import BaseModel
+from pydantic_ai import DeferredToolRequests, RunContext, UsageLimits
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.toolsets import FunctionToolset
+from support.beside import beside
+from support.peer import Script, call
+
+
+def say(word: str) -> str:
+    return word
+
+
+# ---- limits, failures, results --------------------------------------------------------------------
+
+
+@beside(
+    tried="The agent reaches its usage limit",
+    peer="RUN_ERROR",
+    ours="The run ends as cancelled, with what it cost",
+    fails="'RUN_ERROR' == 'cancelled'",
+)
+async def test_a_limit_is_reached(serve):
+    """Fault 7 of PydanticAI's own adapter."""
+    model = Script(*[[call("say", '{"word":"x"}', f"c{at}")] for at in range(5)])
+    async with serve(model.agent(tools=[say]), usage_limits=UsageLimits(request_limit=2)) as thread:
+        answer = await thread.say("say x for ever")
+    assert answer.breaches == []
+    assert answer.ended == "cancelled"
+    assert (len(model.seen), "result" in answer.events[-1]) == (2, False)
+    assert answer.consumer.usage[0]["inputTokens"] > 0
+
+
+@beside(
+    tried="A tool fails with an exception that names a secret",
+    peer="RUN_ERROR with the exception's text",
+    ours="RUN_ERROR with a code, without the exception's text, and with what the run cost",
+    fails="sk-secret",
+)
+async def test_a_tool_fails(serve):
+    """B67, B68, B79."""
+
+    def fail() -> str:
+        raise KeyError("sk-secret")
+
+    async with serve(Script([call("fail")]).agent(tools=[fail])) as thread:
+        answer = await thread.say("fail")
+    assert answer.breaches == []
+    assert answer.ended == "RUN_ERROR"
+    assert "sk-secret" not in answer.response.text
+    assert answer.outcome["code"] == "internal_error"
+    assert answer.consumer.usage[0]["inputTokens"] > 0
+
+
+@beside(
+    tried="The agent's output is an object",
+    peer="The output is a call of a tool that nobody has, and the run has no result",
+    ours="The output is the run's result; no call is on the stream",
+    fails="final_result|o1",
+)
+async def test_the_output_is_an_object(serve):
+    """Fault 13 of PydanticAI's own adapter."""
+
+    class Place(BaseModel):
+        city: str
+
+    model = Script([call("final_result", '{"city":"Oslo"}', "o1")])
+    async with serve(model.agent(output_type=Place)) as thread:
+        answer = await thread.say("where?")
+        again = await thread.say("and?")
+    assert answer.breaches == []
+    assert (answer.calls, answer.results) == ({}, {})
+    assert answer.events[-1]["result"] == {"city": "Oslo"}
+    assert "final_result" not in str(again.document["messages"])
+
+
+@beside(
+    tried="A frontend asks what the agent can do",
+    peer="There is no such document",
+    ours="The capabilities are served",
+    fails="404 == 200",
+)
+async def test_the_agent_declares_its_capabilities(serve):
+    """Fault 13 of PydanticAI's own adapter."""
+    async with serve(Script().agent(name="helper")) as thread:
+        response = await thread.client.get(thread.capabilities)
+    assert response.status_code == 200
+    assert response.json()["identity"]["name"] == "helper"
+
+
+# ---- usage ----------------------------------------------------------------------------------------
+
+
+@beside(
+    tried="A tool delegates to another agent, with another model",
+    peer="What the other agent cost is missing",
+    ours="One usage entry per model, the other agent's included",
+    fails="inner",
+)
+async def test_a_tool_delegates_to_another_agent(serve):
+    """Fault 13 of PydanticAI's own adapter; B79."""
+    inner = Script(["a long answer of the inner agent"]).agent()
+    inner.model = FunctionModel(stream_function=Script(["x"]), function=None, model_name="inner")
+    outer = Script([call("ask")])
+    agent = outer.agent()
+
+    @agent.tool
+    async def ask(ctx: RunContext[None]) -> str:
+        async with inner.run_stream("question", usage=ctx.usage) as run:
+            return str(await run.get_output())
+
+    async with serve(agent) as thread:
+        answer = await thread.say("ask")
+    assert answer.breaches == []
+    usage = {one["model"]: one for one in answer.consumer.usage}
+    assert usage.keys() == {"function::Script", "inner"}
+    assert all(one["totalTokens"] == one["inputTokens"] + one["outputTokens"] for one in usage.values())
+
+
+@beside(
+    tried="A run is interrupted and resumed",
+    ours="Each of the two runs reports its own model calls",
+)
+async def test_a_resumed_run_reports_its_own_usage(serve):
+    """B79."""
+    model = Script([call("pay", '{"amount": 1}')])
+    agent = model.agent(output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain(requires_approval=True)
+    def pay(amount: int) -> str:
+        return "paid"
+
+    async with serve(agent) as thread:
+        asked = await thread.say("pay")
+        answer = await thread.resume({asked.open["c1"]: {"approved": True}})
+    (first,), (second,) = asked.consumer.usage, answer.consumer.usage
+    assert asked.breaches == answer.breaches == []
+    assert (len(model.seen), second["outputTokens"]) == (2, 1)
+    assert first["outputTokens"] > 1
+
+
+# ---- stops ----------------------------------------------------------------------------------------
+
+
+async def stopped(thread, begun, **fields):
+    """A run that is stopped when `begun` is set."""
+    running = asyncio.create_task(thread.say("go", **fields))
+    await begun.wait()
+    await thread.stop()
+    return await running
+
+
+def writing():
+    """A model that says something and goes on for ever; what tells that it has begun, and its notes."""
+    begun, notes = asyncio.Event(), []
+
+    async def goes_on():
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            notes.append("left")
+
+    return Script(["partial ", goes_on]), begun, notes
+
+
+@beside(
+    tried="A run is stopped while the model writes",
+    ours="What was open closes, and the run ends as cancelled, without a result",
+)
+async def test_a_stop_while_the_model_writes(serve):
+    """B57, B59."""
+    model, begun, notes = writing()
+    async with serve(model.agent()) as thread:
+        answer = await stopped(thread, begun)
+    assert answer.breaches == []
+    assert (answer.ended, answer.text, notes) == ("cancelled", "partial ", ["left"])
+    assert "result" not in answer.events[-1]
+
+
+@beside(
+    tried="The same, for a client from before 1.0",
+    peer="RUN_FINISHED without an outcome, which that client reads as success",
+    ours="RUN_ERROR with the code `cancelled`",
+    fails="'RUN_FINISHED' == 'RUN_ERROR'",
+)
+async def test_a_stop_for_an_older_client(serve):
+    """Fault 6 of PydanticAI's own adapter."""
+    model, begun, _ = writing()
+    async with serve(model.agent()) as thread:
+        answer = await stopped(thread, begun, protocolVersion=None)
+    assert answer.ended == "RUN_ERROR"
+    assert (answer.outcome["code"], answer.text) == ("cancelled", "partial ")
+
+
+@beside(
+    tried="A run is stopped while two tools run at once",
+    ours="Both are cancelled and cleaned up before the run ends as cancelled",
+)
+async def test_a_stop_while_tools_run(serve):
+    """B57 b, d."""
+    notes, begun = [], asyncio.Event()
+
+    async def work(name: str) -> str:
+        notes.append(f"{name} began")
+        if len(notes) == 2:
+            begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            notes.append(f"{name} left")
+        return "LATE"
+
+    model = Script([call("work", '{"name":"a"}', "c1", 0), call("work", '{"name":"b"}', "c2", 1)])
+    async with serve(model.agent(tools=[work])) as thread:
+        answer = await stopped(thread, begun)
+        assert sorted(notes) == ["a began", "a left", "b began", "b left"]
+        assert answer.breaches == []
+        assert (answer.ended, "LATE" in answer.response.text) == ("cancelled", False)
+        again = await thread.say("hello again")
+    assert again.breaches == []
+    assert (again.text, again.ended) == ("done", "success")
+
+
+@beside(
+    tried="A run is stopped while a synchronous tool runs in a thread",
+    ours="Its late result is not sent",
+)
+async def test_a_stop_while_a_thread_works(serve):
+    """B57 c."""
+    loop, begun, release, over = asyncio.get_running_loop(), asyncio.Event(), threading.Event(), asyncio.Event()
+
+    def work() -> str:
+        loop.call_soon_threadsafe(begun.set)
+        release.wait()
+        loop.call_soon_threadsafe(over.set)
+        return "LATE"
+
+    async with serve(Script([call("work")]).agent(tools=[work])) as thread:
+        running = asyncio.create_task(thread.say("go"))
+        await begun.wait()
+        stopping = asyncio.create_task(thread.stop())
+        loop.call_later(0.1, release.set)
+        await stopping
+        answer = await running
+        await over.wait()
+    assert answer.breaches == []
+    assert (answer.ended, "LATE" in answer.response.text) == ("cancelled", False)
+
+
+# ---- contexts -------------------------------------------------------------------------------------
+
+ENTERED: ContextVar[str] = ContextVar("entered")
+
+
+class Connected(FunctionToolset):
+    """A toolset that holds a connection while its agent runs, as one of an MCP server does."""
+
+    def __init__(self, notes):
+        super().__init__()
+        self._notes = notes
+
+    async def __aenter__(self):
+        self._token, self._task = ENTERED.set("yes"), asyncio.current_task()
+        self._group = asyncio.timeout(None)
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(self, *error):
+        ENTERED.reset(self._token)
+        await self._group.__aexit__(*error)
+        self._notes.append("one task" if asyncio.current_task() is self._task else "another task")
+
+
+@asynccontextmanager
+async def no_stray_tasks():
+    """Fail when tasks that began in the block outlive it; the server's own are gone with it."""
+    before = asyncio.all_tasks()
+    yield
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert asyncio.all_tasks() - before == set()
+
+
+@beside(
+    tried="The client leaves in the middle of a run whose tools hold a connection",
+    ours="The connection is entered and left in one task, nothing runs on",
+)
+async def test_the_client_leaves(serve):
+    """B58, B56."""
+    model, begun, notes = writing()
+    contexts = []
+    async with no_stray_tasks(), serve(model.agent(toolsets=[Connected(contexts)])) as thread:
+        await thread.leave_after(begun.wait())
+    assert (contexts, notes) == (["one task"], ["left"])
