@@ -37,6 +37,13 @@ class AdapterError(Exception):
         self.code = code
 
 
+class ResumeRefused(AdapterError):
+    """An answer does not fit what it answers. Nothing was performed, and what was asked stays open."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "invalid_resume")
+
+
 class InputRefused(Exception):  # noqa: N818 - a sentence about the input
     """A run input that this agent cannot take: its client is told before any stream opens.
 

@@ -6,6 +6,7 @@ is performed only for an interrupt that this memory holds.
 - A run that ends with interrupts leaves exactly those open; one that succeeds, none.
 - An answer is used up when the run that brings it begins: no other run has it, not even one at the same time.
 - A run that is cancelled or fails changes nothing more: what it brought no answer for stays open.
+- A run that refuses an answer has performed nothing: what was open when it began is open again.
 - Of two runs on a thread at once, the last to end says what is open.
 
 Source: basic/patterns/interrupt-resume
