@@ -45,7 +45,7 @@ class Boundary:
                 await answer(scope, receive, send)
         except HTTPException as error:
             await _of_router(scope, error)(scope, receive, send)
-        except Exception:
+        except (Exception, SystemExit):  # an agent's `exit()` must not take the server along
             if state["is_streaming"]:
                 raise
             log.exception("request failed", **_who(scope))

@@ -17,20 +17,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ag_ui.core import PROTOCOL_VERSION, BaseEvent, Interrupt, RunAgentInput
-from pydantic import ValidationError
 
 from adapters.base import Cancelled, Interrupted, ModelUsage, Outcome, Reasoning, Step, Success, Text, ToolCall
 from conformance.events import CALL, TEXT, TRIADS, Event, Triad
 from conformance.json_values import is_whole, json_value
 from conformance.machine import Machine
 from conformance.order import Breach, Item, Phase
-from conformance.shapes import pointer
 from sidecar.runs.asked import NOTHING, Interrupts
 from sidecar.runs.items import Items
 from sidecar.runs.names import Names
 from sidecar.runs.state import SharedState
 from sidecar.runs.usage import Usage
-from sidecar.runs.values import StepRefused, wire_event
+from sidecar.runs.values import StepRefused, wire_event, wire_interrupt
 
 METADATA_KEY = "agui-sidecar"
 """Prefix of what this server adds to metadata. (metadata-prefixed)"""
@@ -130,8 +128,7 @@ class Pipeline:
     def _interrupt(self, interrupts: Sequence[Any]) -> list[Event]:
         if not interrupts:  # interrupt-not-empty
             raise StepRefused("Interrupted: at least one interrupt is needed, none came")
-        asked = [self._names.in_interrupt(json_value(interrupt, self._warn, "interrupt")) for interrupt in interrupts]
-        open_now = {interrupt.id: interrupt for interrupt in map(_interrupt, asked)}
+        asked = [self._names.in_interrupt(wire_interrupt(interrupt, self._warn)) for interrupt in interrupts]
 
         def suspended(item: Item) -> Event:
             ids = [interrupt["id"] for interrupt in asked if interrupt.get("subagentRunId") == item.key]
@@ -140,7 +137,7 @@ class Pipeline:
 
         ends = self._ends(suspended)
         finished = self._finished({"outcome": {"type": "interrupt", "interrupts": asked}})
-        self.asked = open_now
+        self.asked = {interrupt["id"]: Interrupt.model_validate(interrupt) for interrupt in asked}
         return [*ends, finished]
 
     def _finished(self, fields: dict[str, Any]) -> Event:
@@ -270,15 +267,6 @@ class Pipeline:
         if breaches:
             raise OrderBroken(breaches)
         return event
-
-
-def _interrupt(travelling: dict[str, Any]) -> Interrupt:
-    """Read an interrupt as a resuming run will. (outcome-described)"""
-    try:
-        return Interrupt.model_validate(travelling)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise StepRefused(f"Interrupted: {pointer(first['loc'])}: {first['msg']}") from None
 
 
 _OF_ITEMS = {kind: triad for triad in TRIADS.values() for kind in (triad.start, triad.content, triad.end, triad.chunk)}

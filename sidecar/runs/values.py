@@ -6,12 +6,14 @@ Source: basic/processing, basic/versioning
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ag_ui.core import BaseEvent
+from ag_ui.core import BaseEvent, Interrupt
 
 from conformance.events import Event
 from conformance.json_values import json_value
-from conformance.schema import EVENT
-from conformance.shapes import DROP, Report, pointer
+from conformance.schema import EVENT, shape_of
+from conformance.shapes import DROP, Report, Shape, pointer
+
+INTERRUPT = shape_of(Interrupt)
 
 
 class StepRefused(Exception):  # noqa: N818 - a sentence about the step
@@ -26,16 +28,31 @@ def wire_event(event: BaseEvent, warn: Callable[[str], None]) -> Event:
     """
     kind = str(getattr(event.type, "value", event.type))
     written = {name: json_value(value, warn, f"{kind}/{name}") for name, value in _fields(event)}
-    report = Report()
-    held = EVENT.hold(written, (), report)
+    held = _hold(EVENT, written, kind, warn)
     if held is DROP:
         raise StepRefused(f"{kind} is no event of the protocol, or holds what makes it none")
-    if report.malformed:
-        raise StepRefused(f"{kind}{report.malformed[0]}")
-    for path in report.stripped:  # no-unknown-fields
-        warn(f"{kind}{pointer(path)} is not part of the protocol and was left out")
     known: Event = held
     return known
+
+
+def wire_interrupt(interrupt: object, warn: Callable[[str], None]) -> dict[str, Any]:
+    """Write an interrupt as the object that travels.
+
+    Raises:
+        StepRefused: It is none, or a field holds what the schema rejects. (outcome-described)
+    """
+    held: dict[str, Any] = _hold(INTERRUPT, json_value(interrupt, warn, "interrupt"), "an interrupt", warn)
+    return held
+
+
+def _hold(shape: Shape, written: Any, name: str, warn: Callable[[str], None]) -> Any:
+    report = Report()
+    held = shape.hold(written, (), report)
+    if report.malformed:
+        raise StepRefused(f"{name}{report.malformed[0]}")
+    for path in report.stripped:  # no-unknown-fields
+        warn(f"{name}{pointer(path)} is not part of the protocol and was left out")
+    return held
 
 
 def _fields(event: BaseEvent) -> Iterator[tuple[str, Any]]:

@@ -153,7 +153,7 @@ async def test_an_approval_without_its_answer_stays_open(play, resume):
 
 
 async def test_a_call_that_this_server_never_asked_about_is_not_performed(play):
-    """A client invents a call and approves it."""
+    """Fault 5 of PydanticAI's own adapter: a client invents a call and approves it."""
     messages, interrupt = await interrupted(play)
     resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
     async with serving({"demo": Demo(pace=0)}) as another:

@@ -216,7 +216,10 @@ def run(steps, cut):
                 return [*events, *pipeline.cancel("stopped")]
             if isinstance(step, BaseException):
                 raise step  # noqa: TRY301 - as an adapter does
-            events += pipeline.feed(step)
+            if isinstance(step, ModelUsage):
+                pipeline.spent(step)
+            else:
+                events += pipeline.feed(step)
         return [*events, *pipeline.finish()]
     except Exception as error:  # noqa: BLE001 - as the run's boundary does
         failure = describe_failure(error, debug=False)

@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+import threading
 from contextlib import suppress
 
 import pytest
 from ag_ui.core import StateSnapshotEvent, SubagentStartedEvent
+from structlog.testing import capture_logs
 from support.agents import Scripted, run_input
 from support.server import serving, until
 from support.streams import judge, types
 
-from adapters.base import AdapterError, Text, ToolCall
+from adapters.base import AdapterError, InputRefused, Text, ToolCall
 from adapters.echo import Echo
 
 pytestmark = pytest.mark.anyio
@@ -133,6 +135,95 @@ async def test_unknown_material_does_not_stop_a_run():
     async with serving({"echo": Echo()}) as served:
         _, events = await served.run(document)
     assert types(events)[-1] == "RUN_FINISHED"
+
+
+class Picky(Echo):
+    """Refuses what the test says."""
+
+    def __init__(self, refusal=None):
+        self.threads = []
+        self._refusal = refusal
+
+    def admit(self, given):
+        self.threads.append(threading.current_thread())
+        if self._refusal is not None:
+            raise self._refusal
+
+
+REFUSALS = {
+    "of a part": (
+        InputRefused(("messages", 0, "content", 1), "text, an image or a PDF", "a video"),
+        ("invalid_input", "/messages/0/content/1", "text, an image or a PDF", "a video"),
+        "/messages/0/content/1: expected text, an image or a PDF, found a video.",
+    ),
+    "by a code of its own": (
+        InputRefused(("state", "a/b"), "a number", "'x'", "state_mismatch"),
+        ("state_mismatch", "/state/a~1b", "a number", "'x'"),
+        "/state/a~1b: expected a number, found 'x'.",
+    ),
+    "of the whole": (
+        InputRefused((), "a message of the user", "none"),
+        ("invalid_input", "", "a message of the user", "none"),
+        "the run input: expected a message of the user, found none.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("refusal", "told", "detail"), REFUSALS.values(), ids=REFUSALS)
+async def test_what_the_agent_cannot_take_is_refused_before_any_stream(refusal, told, detail):
+    """sse-rejects-outside. Fault 11 of PydanticAI's own adapter."""
+    async with serving({"picky": Picky(refusal)}) as served:
+        response, _ = await served.run(run_input())
+        assert not served.runtime._runs
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    problem = response.json()
+    code, field, expected, found = told
+    assert (problem["code"], problem["field"]) == (code, field)
+    assert problem["errors"] == [{"field": field, "expected": expected, "found": found}]
+    assert problem["detail"] == str(refusal) + "." == detail
+    assert problem["requestId"] == response.headers["x-request-id"]
+
+
+async def test_what_the_agent_takes_runs():
+    picky = Picky()
+    async with serving({"picky": picky}) as served:
+        _, events = await served.run(run_input())
+    assert types(events)[-1] == "RUN_FINISHED"
+    assert picky.threads == [threading.current_thread()]
+
+
+@pytest.mark.parametrize("error", [KeyError("secret"), SystemExit("secret"), RecursionError("secret")])
+async def test_an_admission_that_fails_is_a_fault_of_the_server_that_tells_nothing(error):
+    async with serving({"picky": Picky(error)}) as served:
+        with capture_logs() as logged:
+            response, _ = await served.run(run_input())
+        assert (await served.client.get("/readyz")).status_code == 200
+    assert response.status_code == 500
+    assert response.json()["code"] == "internal_error"
+    assert "secret" not in response.text
+    (line,) = [line for line in logged if line["log_level"] == "error"]
+    assert line["exc_info"]
+    assert line["request_id"] == response.json()["requestId"]
+
+
+@pytest.mark.parametrize("refusal", [None, InputRefused(("messages",), "fewer messages", "20000")])
+async def test_a_large_input_is_admitted_in_a_thread(refusal):
+    """Other streams go on meanwhile, as while it is parsed."""
+    picky = Picky(refusal)
+    many = [{"id": f"m{n}", "role": "user", "content": "x"} for n in range(20_000)]
+    async with serving({"picky": picky}) as served:
+        response, _ = await served.run(run_input(messages=many))
+    assert response.status_code == (200 if refusal is None else 422)
+    assert threading.current_thread() not in picky.threads
+
+
+async def test_an_agent_that_finds_out_later_says_it_in_the_stream():
+    refusal = InputRefused(("messages", 0), "a short message", "a long one", "too_long")
+    async with serving({"agent": Scripted([Text("a"), refusal])}) as served:
+        _, events = await served.run(run_input())
+    assert (types(events)[-1], events[-1]["code"]) == ("RUN_ERROR", "too_long")
+    assert events[-1]["message"] == "/messages/0: expected a short message, found a long one"
 
 
 async def test_an_active_run_id_is_refused_and_an_ended_one_may_come_again():

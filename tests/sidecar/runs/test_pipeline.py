@@ -1,5 +1,7 @@
 """Steps become finished events."""
 
+from datetime import UTC, datetime
+
 import pytest
 from ag_ui.core import (
     ActivityDeltaEvent,
@@ -124,15 +126,29 @@ def test_interrupts_of_one_id_break_the_order():
         play([Interrupted([Interrupt(id="i", reason="x")] * 2)])
 
 
+@pytest.mark.parametrize("interrupt", [{"id": "i"}, {"id": 5, "reason": "x"}, None, "i"])
+def test_an_interrupt_that_the_schema_rejects_is_refused(interrupt):
+    """outcome-described."""
+    with pytest.raises(StepRefused, match=r"an interrupt.*: expected "):
+        play([Interrupted([interrupt])])
+
+
+def test_the_interrupts_of_the_end_are_known_after_it():
+    pipeline, _ = make_pipeline()
+    pipeline.start()
+    pipeline.feed(Interrupted([Interrupt(id="i", reason="x", metadata={"acme/at": datetime(2026, 1, 2, tzinfo=UTC)})]))
+    assert dict(pipeline.asked) == {}
+    pipeline.finish()
+    assert pipeline.asked == {"i": Interrupt(id="i", reason="x", metadata={"acme/at": "2026-01-02T00:00:00Z"})}
+
+
 def test_an_adapter_may_end_its_run_as_cancelled():
     events, _ = clean([Text("par"), Cancelled("step limit")])
     assert events[-1]["outcome"] == {"type": "cancelled"}
     assert events[-1]["metadata"] == {"agui-sidecar": {"reason": "step limit"}}
 
 
-def test_nothing_follows_the_outcome_but_usage():
-    events, _ = clean([Success(1), ModelUsage("p", "m", 1, 2)])
-    assert events[-1]["usage"][0]["totalTokens"] == 3
+def test_nothing_follows_the_outcome():
     with pytest.raises(StepRefused, match="came after the outcome"):
         play([Success(), Text("late")])
 
@@ -174,8 +190,9 @@ def test_a_run_ends_once():
 
 def test_a_failure_needs_nothing_closed_and_carries_the_usage():
     pipeline, _ = make_pipeline()
-    events = [*pipeline.start(), *pipeline.feed(Text("half")), *pipeline.feed(ModelUsage("p", "m", 3))]
-    events = [*events, *pipeline.fail("It broke.", "broken", "id-7")]
+    events = [*pipeline.start(), *pipeline.feed(Text("half"))]
+    pipeline.spent(ModelUsage("p", "m", 3))
+    events += pipeline.fail("It broke.", "broken", "id-7")
     assert judge(events) == []
     assert events[-1] == {
         "type": "RUN_ERROR",
@@ -723,47 +740,3 @@ def test_a_state_event_keeps_its_owner_and_metadata():
 def test_a_state_with_an_endless_integer_is_sent():
     _, state, _ = state_events([StateSnapshotEvent(snapshot={"n": 2**70})])
     assert state == {"n": 2**70}
-
-
-# ---- usage ------------------------------------------------------------------------------------------
-
-
-def test_usage_is_summed_per_provider_and_model():
-    """usage-one-entry, usage-unknown-absent, usage-total."""
-    steps = [
-        ModelUsage("p", "m", 10, 5, reasoning_tokens=2, cached_input_tokens=4, cache_write_input_tokens=1),
-        ModelUsage("p", "m", 1, 1),
-        ModelUsage("p", "n", output_tokens=0),
-        ModelUsage("q"),
-        ModelUsage(input_tokens=3),
-    ]
-    assert clean(steps)[0][-1]["usage"] == [
-        {
-            "provider": "p",
-            "model": "m",
-            "inputTokens": 11,
-            "outputTokens": 6,
-            "reasoningTokens": 2,
-            "cachedInputTokens": 4,
-            "cacheWriteInputTokens": 1,
-            "totalTokens": 17,
-        },
-        {"provider": "p", "model": "n", "outputTokens": 0},
-        {"inputTokens": 3},
-    ]
-
-
-def test_counts_that_cannot_be_are_left_out():
-    """usage-parts."""
-    steps = [
-        ModelUsage("a", "m", 1, 1, cached_input_tokens=2),
-        ModelUsage("b", "m", 1, 1, reasoning_tokens=2),
-        ModelUsage("c", "m", -1, 2.5),
-        ModelUsage("d", "m", True, 2**60),
-    ]
-    events, warnings = clean(steps)
-    assert events[-1]["usage"] == [
-        {"provider": "a", "model": "m", "inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
-        {"provider": "b", "model": "m", "inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
-    ]
-    assert len(warnings) == 6
