@@ -37,7 +37,7 @@ class AdapterError(Exception):
         self.code = code
 
 
-class ResumeRefused(AdapterError):
+class ResumeRefused(AdapterError):  # noqa: N818 - a sentence about the answer
     """An answer does not fit what it answers. Nothing was performed, and what was asked stays open."""
 
     def __init__(self, message: str) -> None:
