@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from adapters.base import Adapter
+from adapters.base import Adapter, TakesModel
 from adapters.detect import NoAdapter, adapter_for
 from sidecar.errors import ConfigurationError, UnknownAgent
 
@@ -63,16 +64,26 @@ class Agents:
         return self._agents[name]
 
 
-def load_agents(targets: Mapping[str, str]) -> Agents:
-    """Import the agents that `targets` names: `{"support": "my_module:agent"}`.
+def load_agents(
+    targets: Mapping[str, str], model: str | None = None, models: Mapping[str, str] = MappingProxyType({})
+) -> Agents:
+    """Import the agents that `targets` names.
+
+    Args:
+        targets: Where they are: `{"support": "my_module:agent"}`.
+        model: What all of them ask instead of their own model: `"openai:gpt-5.2"`.
+        models: What single ones ask, by their names.
 
     Raises:
-        ConfigurationError: One cannot be imported, or is no agent.
+        ConfigurationError: One cannot be imported, is no agent, or cannot ask that model.
     """
+    for name in models:
+        if targets and name not in targets:
+            raise ConfigurationError(f"models: no agent is called {name!r}; this server has {', '.join(targets)}")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    return Agents({name: _load(target) for name, target in targets.items()})
+    return Agents({name: _asking(models.get(name, model), name, _load(target)) for name, target in targets.items()})
 
 
 def name_targets(arguments: list[str]) -> dict[str, str]:
@@ -105,6 +116,23 @@ def _load(target: str) -> Adapter:
         return adapter_for(found)
     except NoAdapter as error:
         raise ConfigurationError(f"{target!r}: {error}") from None
+
+
+def _asking(model: str | None, name: str, adapter: Adapter) -> Adapter:
+    """The same agent, asking `model` if there is one."""
+    if model is None:
+        return adapter
+    if not isinstance(adapter, TakesModel):
+        kind = type(adapter).__name__
+        raise ConfigurationError(
+            f"model {model!r}: agent {name!r} ({kind}) has a model of its own, or none, and takes no other; "
+            f"leave --model out and name the agents that do under [models] in sidecar.toml"
+        )
+    try:
+        return adapter.with_model(model)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ConfigurationError(f"model {model!r} of agent {name!r}: {type(error).__name__}: {reason}") from error
 
 
 def _import(module_name: str, target: str) -> Any:

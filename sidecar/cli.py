@@ -4,7 +4,7 @@ import argparse
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NoReturn, get_args, get_origin
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -20,7 +20,13 @@ the later source wins. Agents may stand in {DEFAULT_FILE} too:
 
   [agents]
   support = "my_module:agent"
+
+  [models]
+  support = "openai:gpt-5.2"
 """
+
+TABLES = frozenset({"agents", "models"})
+"""Settings that are tables, and no flags."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -61,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     serve.add_argument("--config", type=Path, metavar="FILE", help=f"settings file (default: {DEFAULT_FILE}, if there)")
     for name, field in Settings.model_fields.items():
-        if name != "agents":
+        if name not in TABLES:
             _add_flag(serve, name, field)
     return parser
 
@@ -70,7 +76,7 @@ def _add_flag(parser: argparse.ArgumentParser, name: str, field: FieldInfo) -> N
     """Add the flag of one setting. Values are checked by the settings, not here."""
     flag, dest = f"--{name.replace('_', '-')}", f"set_{name}"
     default = field.get_default(call_default_factory=True)
-    shown = "none" if default == [] else str(default).lower() if isinstance(default, bool) else default
+    shown = "none" if default in ([], None) else str(default).lower() if isinstance(default, bool) else default
     text = f"{(field.description or '').rstrip('.')} (default: {shown})"
     options: dict[str, Any] = {"dest": dest, "default": argparse.SUPPRESS, "help": text.replace("%", "%%")}
     if isinstance(default, bool):
@@ -78,7 +84,8 @@ def _add_flag(parser: argparse.ArgumentParser, name: str, field: FieldInfo) -> N
     elif isinstance(default, list):
         parser.add_argument(flag, nargs="+", metavar="VALUE", **options)
     else:
-        choices = "|".join(get_args(field.annotation)) if get_origin(field.annotation) else name.upper()
+        is_choice = get_origin(field.annotation) is Literal
+        choices = "|".join(get_args(field.annotation)) if is_choice else name.upper()
         parser.add_argument(flag, metavar=choices, **options)
 
 
@@ -92,5 +99,5 @@ def _serve(given: argparse.Namespace) -> int:
         flags["agents"] = name_targets(given.agents)
     settings = load(flags, given.config)
     configure(settings)
-    serve(load_agents(settings.agents), settings)
+    serve(load_agents(settings.agents, settings.model, settings.models), settings)
     return 0

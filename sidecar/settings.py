@@ -29,6 +29,10 @@ class Settings(BaseSettings):
 
     agents: dict[str, str] = Field(default_factory=dict)
     """The agents to serve, as name = "module:object"; the first is the default."""
+    model: str | None = None
+    """The model that all agents ask instead of their own, such as openai:gpt-5.2."""
+    models: dict[str, str] = Field(default_factory=dict)
+    """The model of single agents, as name = "provider:model"; it goes before the one of all."""
     host: str = "127.0.0.1"
     """Address to listen on; 0.0.0.0 for all."""
     port: int = Field(default=8000, ge=0, le=65535)
@@ -40,7 +44,7 @@ class Settings(BaseSettings):
     keep_alive: float = Field(default=15.0, gt=0)
     """Longest silence on a stream before a comment is sent."""
     stop_grace: float = Field(default=1.0, ge=0)
-    """How long a stopped agent may take before its reader is sent the end without it."""
+    """How long a stopped or failed agent may take to clean up before its reader is sent the end without it."""
     shutdown_grace: float = Field(default=5.0, ge=0)
     """How long a shutdown waits for the runs to end."""
     cors_origins: list[str] = Field(default_factory=list)
