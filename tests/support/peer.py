@@ -12,15 +12,18 @@ import warnings
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 import httpx
 import structlog
 from pydantic_ai import Agent, CancellationToken
-from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponsePart, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models import StreamedResponse
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.ui.ag_ui import AGUIAdapter
+from pydantic_ai.usage import RequestUsage
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -73,6 +76,43 @@ class Script:
     def agent(self, **options: Any) -> Agent[Any, Any]:
         """An agent with this model."""
         return Agent(FunctionModel(stream_function=self), **options)
+
+
+class Provider(FunctionModel):
+    """A model that plays whole parts, with what each turn cost, as some provider would report it; then it says "done"."""
+
+    def __init__(self, *turns: tuple[list[ModelResponsePart], RequestUsage], name: str = "whole") -> None:
+        super().__init__(stream_function=Script(), model_name=name)
+        self._turns = iter(turns)
+        self.seen: list[list[ModelMessage]] = []
+
+    @asynccontextmanager
+    async def request_stream(
+        self, messages: list[ModelMessage], settings: Any, parameters: Any, run_context: Any = None
+    ) -> AsyncGenerator[StreamedResponse, None]:
+        """Play the next turn."""
+        self.seen.append(list(messages))
+        parts, usage = next(self._turns, ([TextPart("done")], RequestUsage()))
+        yield _Response(parameters, self.model_name, parts, usage)
+
+
+class _Response(StreamedResponse):
+    model_name = ""
+    provider_name = "house"
+    provider_url = None
+    timestamp = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __init__(self, parameters: Any, model: str, parts: list[ModelResponsePart], usage: RequestUsage) -> None:
+        super().__init__(parameters)
+        self.model_name, self._parts, self._costs = model, parts, usage
+
+    async def _get_event_iterator(self) -> AsyncIterator[Any]:
+        for at, part in enumerate(self._parts):
+            yield self._parts_manager.handle_part(vendor_part_id=at, part=part)
+        self._usage = self._costs
+
+    async def close_stream(self) -> None:
+        pass
 
 
 def call(name: str, arguments: str | None = "{}", key: str = "c1", index: int = 1) -> Event:

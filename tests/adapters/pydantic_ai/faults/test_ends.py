@@ -1,16 +1,18 @@
 """How runs end, what they cost, and what the agent declares: beside PydanticAI's own adapter."""
 
 import asyncio
+import gc
 import threading
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
 from pydantic import BaseModel
-from pydantic_ai import DeferredToolRequests, RunContext, UsageLimits
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai import Agent, DeferredToolRequests, RunContext, UsageLimits
+from pydantic_ai.messages import TextPart, ToolCallPart
 from pydantic_ai.toolsets import FunctionToolset
+from pydantic_ai.usage import RequestUsage
 from support.beside import beside
-from support.peer import Script, call
+from support.peer import Provider, Script, call
 
 
 def say(word: str) -> str:
@@ -105,8 +107,7 @@ async def test_the_agent_declares_its_capabilities(serve):
 )
 async def test_a_tool_delegates_to_another_agent(serve):
     """Fault 13 of PydanticAI's own adapter; B79."""
-    inner = Script(["a long answer of the inner agent"]).agent()
-    inner.model = FunctionModel(stream_function=Script(["x"]), function=None, model_name="inner")
+    inner = Agent(Provider(([TextPart("x")], RequestUsage(input_tokens=7, output_tokens=2)), name="inner"))
     outer = Script([call("ask")])
     agent = outer.agent()
 
@@ -120,7 +121,31 @@ async def test_a_tool_delegates_to_another_agent(serve):
     assert answer.breaches == []
     usage = {one["model"]: one for one in answer.consumer.usage}
     assert usage.keys() == {"function::Script", "inner"}
-    assert all(one["totalTokens"] == one["inputTokens"] + one["outputTokens"] for one in usage.values())
+    assert (usage["inner"]["inputTokens"], usage["inner"]["outputTokens"]) == (7, 2)
+
+
+@beside(
+    tried="A provider reports cached tokens, then nothing but its input",
+    ours="One entry sums the calls: caches are a part of the input, never added to it; what is unknown is absent",
+)
+async def test_a_provider_reports_some_counts(serve):
+    """B79."""
+    for counts, entry in (
+        (
+            [RequestUsage(input_tokens=120, cache_read_tokens=100, output_tokens=9), RequestUsage(input_tokens=30)],
+            {"inputTokens": 150, "cachedInputTokens": 100, "outputTokens": 9},
+        ),
+        ([RequestUsage(input_tokens=30), RequestUsage(input_tokens=1)], {"inputTokens": 31}),
+    ):
+        calls = [ToolCallPart("say", {"word": "x"}, tool_call_id="c1")]
+        model = Provider((calls, counts[0]), ([TextPart("x")], counts[1]))
+        async with serve(Agent(model, tools=[say])) as thread:
+            answer = await thread.say("say x")
+        assert answer.breaches == []
+        (found,) = answer.consumer.usage
+        assert (found.pop("provider"), found.pop("model")) == ("house", "whole")
+        found.pop("totalTokens", None)
+        assert found == entry
 
 
 @beside(
@@ -156,8 +181,8 @@ async def stopped(thread, begun, **fields):
     return await running
 
 
-def writing():
-    """A model that says something and goes on for ever; what tells that it has begun, and its notes."""
+def writing(*words):
+    """A model that says some words and goes on for ever; what is set when it has begun, and its notes."""
     begun, notes = asyncio.Event(), []
 
     async def goes_on():
@@ -167,7 +192,7 @@ def writing():
         finally:
             notes.append("left")
 
-    return Script(["partial ", goes_on]), begun, notes
+    return Script([*words, goes_on]), begun, notes
 
 
 @beside(
@@ -176,7 +201,7 @@ def writing():
 )
 async def test_a_stop_while_the_model_writes(serve):
     """B57, B59."""
-    model, begun, notes = writing()
+    model, begun, notes = writing("partial ")
     async with serve(model.agent()) as thread:
         answer = await stopped(thread, begun)
     assert answer.breaches == []
@@ -192,7 +217,7 @@ async def test_a_stop_while_the_model_writes(serve):
 )
 async def test_a_stop_for_an_older_client(serve):
     """Fault 6 of PydanticAI's own adapter."""
-    model, begun, _ = writing()
+    model, begun, _ = writing("partial ")
     async with serve(model.agent()) as thread:
         answer = await stopped(thread, begun, protocolVersion=None)
     assert answer.ended == "RUN_ERROR"
@@ -201,7 +226,7 @@ async def test_a_stop_for_an_older_client(serve):
 
 @beside(
     tried="A run is stopped while two tools run at once",
-    ours="Both are cancelled and cleaned up before the run ends as cancelled",
+    ours="Both are cancelled and cleaned up before the run ends as cancelled, with what it cost; the thread goes on",
 )
 async def test_a_stop_while_tools_run(serve):
     """B57 b, d."""
@@ -224,6 +249,7 @@ async def test_a_stop_while_tools_run(serve):
         assert sorted(notes) == ["a began", "a left", "b began", "b left"]
         assert answer.breaches == []
         assert (answer.ended, "LATE" in answer.response.text) == ("cancelled", False)
+        assert answer.consumer.usage[0]["inputTokens"] > 0
         again = await thread.say("hello again")
     assert again.breaches == []
     assert (again.text, again.ended) == ("done", "success")
@@ -280,23 +306,28 @@ class Connected(FunctionToolset):
 
 
 @asynccontextmanager
-async def no_stray_tasks():
-    """Fail when tasks that began in the block outlive it; the server's own are gone with it."""
-    before = asyncio.all_tasks()
+async def nothing_left_behind():
+    """Fail when tasks that began in the block outlive it, or end with errors that nobody reads."""
+    loop, errors, before = asyncio.get_running_loop(), [], asyncio.all_tasks()
+    loop.set_exception_handler(lambda _, context: errors.append(context))
     yield
     for _ in range(20):
         await asyncio.sleep(0)
-    assert asyncio.all_tasks() - before == set()
+    gc.collect()
+    loop.set_exception_handler(None)
+    assert (asyncio.all_tasks() - before, errors) == (set(), [])
 
 
 @beside(
-    tried="The client leaves in the middle of a run whose tools hold a connection",
-    ours="The connection is entered and left in one task, nothing runs on",
+    tried="The client leaves in the middle of a run whose tools hold a connection, or before the model's first word",
+    ours="The connection is entered and left in one task; nothing runs on",
 )
 async def test_the_client_leaves(serve):
     """B58, B56."""
-    model, begun, notes = writing()
-    contexts = []
-    async with no_stray_tasks(), serve(model.agent(toolsets=[Connected(contexts)])) as thread:
-        await thread.leave_after(begun.wait())
-    assert (contexts, notes) == (["one task"], ["left"])
+    for words in (["partial "], []):
+        model, begun, notes = writing(*words)
+        contexts = []
+        agent = model.agent(toolsets=[Connected(contexts)])
+        async with nothing_left_behind(), serve(agent) as thread:
+            await thread.leave_after(begun.wait())
+        assert (contexts, notes) == (["one task"], ["left"])

@@ -1,8 +1,9 @@
 """Approvals: beside PydanticAI's own adapter."""
 
 import json
+from datetime import UTC, datetime
 
-from pydantic_ai import DeferredToolRequests
+from pydantic_ai import ApprovalRequired, DeferredToolRequests, RunContext
 from pydantic_ai.messages import ToolReturnPart
 from support.beside import beside
 from support.peer import Script, call, entry
@@ -107,6 +108,30 @@ async def test_the_approval_brings_edited_arguments(serve):
         answer = await thread.resume({asked.open["c1"]: {"approved": True, "editedArgs": {"amount": 50}}})
     assert answer.breaches == []
     assert (bank.paid, answer.results) == ([50], {"c1": "paid 50"})
+
+
+@beside(
+    tried="A tool asks for approval by itself, and says why in values of Python's",
+    ours="The interrupt carries them as JSON",
+)
+async def test_a_tool_asks_by_itself(serve):
+    """B45."""
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    bank = Bank([call("transfer", '{"amount": 7}')])
+    agent = bank.agent()
+
+    @agent.tool
+    def transfer(ctx: RunContext[None], amount: int) -> str:
+        if not ctx.tool_call_approved:
+            raise ApprovalRequired(metadata={"at": at, "limits": {1, 2}})
+        return f"sent {amount}"
+
+    async with serve(agent) as thread:
+        asked = await thread.say("send 7")
+        answer = await thread.resume({asked.open["c1"]: APPROVED})
+    assert asked.breaches == answer.breaches == []
+    assert asked.outcome["interrupts"][0]["metadata"] == {"at": "2026-01-02T00:00:00Z", "limits": [1, 2]}
+    assert answer.results == {"c1": "sent 7"}
 
 
 @beside(

@@ -2,11 +2,19 @@
 
 import json
 
-from pydantic_ai import BinaryContent, ToolReturn
-from pydantic_ai.messages import ThinkingPart, ToolCallPart, ToolReturnPart
+from pydantic_ai import Agent, BinaryContent, ToolReturn
+from pydantic_ai.messages import (
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall
+from pydantic_ai.usage import RequestUsage
 from support.beside import beside
-from support.peer import Script, call
+from support.peer import Provider, Script, call
 
 
 def say(word: str) -> str:
@@ -77,6 +85,20 @@ async def test_reasoning_and_text_alternate(serve):
     for kind in ("REASONING", "REASONING_MESSAGE"):
         opened = [one["messageId"] for one in answer.of(f"{kind}_START")]
         assert sorted(set(opened)) == sorted(one["messageId"] for one in answer.of(f"{kind}_END")) == sorted(opened)
+
+
+@beside(
+    tried="The model fails in the middle of its reasoning",
+    ours="RUN_ERROR at once; what was open may stay so",
+)
+async def test_the_model_fails_while_it_reasons(serve):
+    """B44."""
+    model = Script([{0: DeltaThinkingPart(content="a")}, ValueError("no")])
+    async with serve(model.agent()) as thread:
+        answer = await thread.say("think")
+    assert answer.breaches == []
+    assert (answer.ended, len(answer.of("RUN_ERROR"))) == ("RUN_ERROR", 1)
+    assert [one["delta"] for one in answer.of("REASONING_MESSAGE_CONTENT")] == ["a"]
 
 
 @beside(
@@ -205,6 +227,49 @@ async def test_a_signature_without_text_comes_back(serve):
     assert answer.breaches == []
     thoughts = [part for part in model.parts if isinstance(part, ThinkingPart)]
     assert [(thought.content, thought.signature) for thought in thoughts] == [("", "SIG")]
+
+
+@beside(
+    tried="Reasoning that the provider has redacted",
+    peer="What stands for it names no message, so consumers drop it, and the model never gets it back",
+    ours="It comes with an empty reasoning message, and the model gets it back as it was",
+    fails=r"\[\] == \[ThinkingPart",
+)
+async def test_redacted_reasoning_comes_back(serve):
+    """Fault 9 of PydanticAI's own adapter; B42."""
+    redacted = ThinkingPart("", id="redacted_thinking", signature="R", provider_name="house")
+    model = Provider(([redacted, TextPart("hi")], RequestUsage()))
+    async with serve(Agent(model)) as thread:
+        answer = await thread.say("think")
+        await thread.say("and?")
+    assert answer.breaches == []
+    assert [part for message in model.seen[-1] for part in message.parts if isinstance(part, ThinkingPart)] == [
+        redacted
+    ]
+
+
+@beside(
+    tried="The provider runs a tool of its own",
+    ours="Its call and result are on the stream, and the model gets both back",
+)
+async def test_the_provider_runs_a_tool(serve):
+    """B42."""
+    searched = NativeToolCallPart("web_search", {"query": "sky"}, tool_call_id="n1", provider_name="house")
+    found = NativeToolReturnPart("web_search", {"sky": "blue"}, tool_call_id="n1", provider_name="house")
+    model = Provider(([searched, found, TextPart("It is blue.")], RequestUsage()))
+    async with serve(Agent(model)) as thread:
+        answer = await thread.say("which colour?")
+        again = await thread.say("and?")
+    assert answer.breaches == again.breaches == []
+    ((key, arguments),) = answer.calls.items()
+    assert json.loads(arguments) == {"query": "sky"}
+    assert json.loads(answer.results[key]) == {"sky": "blue"}
+    assert answer.outcome == {"type": "success"}
+    parts = [part for message in model.seen[-1] for part in message.parts]
+    assert [part.part_kind for part in parts] == [
+        *("user-prompt", "builtin-tool-call", "builtin-tool-return", "text", "user-prompt")
+    ]
+    assert (parts[1].tool_call_id, parts[2].content, parts[2].provider_name) == ("n1", {"sky": "blue"}, "house")
 
 
 @beside(
