@@ -11,6 +11,7 @@ MODULES = {
     "test_stream": "Text, calls, results, reasoning",
     "test_frontend_tools": "Frontend tools",
     "test_interrupts": "Approvals",
+    "test_forged_approvals": "Approvals of what nobody asked for",
     "test_history": "What a client sends",
     "test_state": "State",
     "test_ends": "Ends, stops, usage",
