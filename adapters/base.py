@@ -206,7 +206,7 @@ class RunContext:
 
     Their tool calls go by the ids that travelled, which are those of the history. Whatever else an input answers was
     raised elsewhere, or by nobody: what needs consent is performed only for an interrupt that stands here. One that
-    this run answers is open for no later run, however this one ends.
+    this run answers is open for no other run, unless this one ends with `ResumeRefused`.
     """
 
     @property

@@ -6,7 +6,7 @@ is performed only for an interrupt that this memory holds.
 - A run that ends with interrupts leaves exactly those open; one that succeeds, none.
 - An answer is used up when the run that brings it begins: no other run has it, not even one at the same time.
 - A run that is cancelled or fails changes nothing more: what it brought no answer for stays open.
-- A run that refuses an answer has performed nothing: what was open when it began is open again.
+- A run that refuses its answers has performed nothing: what it answered is open again.
 - Of two runs on a thread at once, the last to end says what is open.
 
 Source: basic/patterns/interrupt-resume
@@ -55,10 +55,11 @@ class Asked:
                 self._open.popitem(last=False)
 
 
-def unanswered(interrupts: Interrupts, run_input: RunAgentInput) -> Interrupts:
-    """The interrupts that a run input gives no answer to."""
-    answered = {entry.interrupt_id for entry in _entries(run_input)}
-    return {name: interrupt for name, interrupt in interrupts.items() if name not in answered}
+def divided(interrupts: Interrupts, run_input: RunAgentInput) -> tuple[Interrupts, Interrupts]:
+    """The interrupts that a run input answers, and those that it does not."""
+    names = {entry.interrupt_id for entry in _entries(run_input)}
+    answered = {name: interrupt for name, interrupt in interrupts.items() if name in names}
+    return answered, {name: interrupt for name, interrupt in interrupts.items() if name not in names}
 
 
 def answered_twice(run_input: RunAgentInput) -> list[str]:

@@ -18,7 +18,7 @@ from ag_ui.core import RunAgentInput
 from adapters.base import Adapter, Cancelled, Interrupted, ResumeRefused, RunContext, Step
 from conformance.events import Event
 from conformance.run_input import ParsedInput
-from sidecar.runs.asked import NOTHING, Asked, Interrupts, answered_twice, unanswered
+from sidecar.runs.asked import NOTHING, Asked, Interrupts, answered_twice, divided
 from sidecar.runs.background import Background
 from sidecar.runs.failure import describe_failure
 from sidecar.runs.pipeline import Pipeline, RunOver
@@ -103,7 +103,7 @@ class Run:
         self._warn = Warnings(request)
         self._stop = Stop()
         self._ending = False
-        self._asked: Interrupts = NOTHING
+        self._taken: Interrupts = NOTHING
         self._began = time.perf_counter()
         view = OlderPeer(request.run_input, self._warn) if request.parsed.is_older_peer else as_written
         self._stream = Stream(send, terms.keep_alive, view)
@@ -146,10 +146,15 @@ class Run:
 
     def _take_answers(self) -> Interrupts:
         """Read which interrupts are open on the thread. Those that this run answers are from now on no longer."""
-        self._asked = self._terms.asked.of(*self._thread)
-        if self._asked:
-            self._terms.asked.settle(*self._thread, unanswered(self._asked, self.request.run_input))
-        return self._asked
+        asked = self._terms.asked.of(*self._thread)
+        if asked:
+            self._taken, left = divided(asked, self.request.run_input)
+            self._terms.asked.settle(*self._thread, left)
+        return asked
+
+    def _give_answers_back(self) -> None:
+        """Open again what this run was to answer, beside what is open by now: another run may have used up the rest."""
+        self._terms.asked.settle(*self._thread, {**self._terms.asked.of(*self._thread), **self._taken})
 
     @property
     def _thread(self) -> tuple[str, str]:
@@ -202,7 +207,7 @@ class Run:
         if self._ending:
             return
         if isinstance(error, ResumeRefused):
-            self._terms.asked.settle(*self._thread, self._asked)
+            self._give_answers_back()
         failure = describe_failure(error, debug=self._terms.debug)
         self.status, self.code = "failed", failure.code
         await self._end(self._pipeline.fail(failure.message, failure.code, self.request.request_id))

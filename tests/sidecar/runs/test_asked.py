@@ -8,9 +8,9 @@ from structlog.testing import capture_logs
 from support.agents import Scripted, run_input
 from support.server import serving, until
 
-from adapters.base import AdapterError, Cancelled, Interrupted, Success, Text, ToolCall
+from adapters.base import AdapterError, Cancelled, Interrupted, ResumeRefused, Success, Text, ToolCall
 from sidecar.runs import asked as module
-from sidecar.runs.asked import Asked, answered_twice, unanswered
+from sidecar.runs.asked import Asked, answered_twice, divided
 
 ONE, TWO = (Interrupt(id=name, reason="confirmation") for name in ("one", "two"))
 BOTH = {"one": ONE, "two": TWO}
@@ -64,9 +64,9 @@ def test_threads_without_open_interrupts_take_no_place(monkeypatch):
 
 def test_answers_are_told_from_what_stays_open_and_double_ones_are_named():
     given = RunAgentInput.model_validate(answering("two", "none", "two", "none", "once"))
-    assert unanswered(BOTH, given) == {"one": ONE}
+    assert divided(BOTH, given) == ({"two": TWO}, {"one": ONE})
     assert answered_twice(given) == ["two", "none"]
-    assert unanswered(BOTH, RunAgentInput.model_validate(run_input())) == BOTH
+    assert divided(BOTH, RunAgentInput.model_validate(run_input())) == ({}, BOTH)
 
 
 # ---- through runs -------------------------------------------------------------------------------
@@ -96,6 +96,7 @@ ENDS = {
     "is cancelled by its agent": (Cancelled("a limit"), ["two"]),
     "fails": (KeyError("x"), ["two"]),
     "fails with a message": (AdapterError("no"), ["two"]),
+    "refuses the answer": (ResumeRefused("no"), ["one", "two"]),
 }
 
 
@@ -140,6 +141,32 @@ async def test_an_answer_works_in_one_of_two_runs_at_once():
         for _, writer in opened:
             writer.close()
     assert agent.seen == [[], ["one", "two"], []]
+
+
+@pytest.mark.anyio
+async def test_a_run_that_refuses_its_answers_opens_nothing_that_another_used_up():
+    refuses, seen = asyncio.Event(), []
+
+    async def agent(run):
+        seen.append(sorted(run.asked))
+        match run.input.run_id:
+            case "asks":
+                yield Interrupted([ONE, TWO])
+            case "refuses":
+                yield Text("a")
+                await refuses.wait()
+                raise ResumeRefused("no")
+
+    async with serving({"agent": Scripted(agent)}) as served:
+        await served.run(run_input(runId="asks"))
+        reader, writer = await served.open(answering("two", runId="refuses"))
+        await reader.readuntil(b"TEXT_MESSAGE_CONTENT")
+        await served.run(answering("one", runId="performs"))
+        refuses.set()
+        await reader.readuntil(b"invalid_resume")
+        writer.close()
+        await served.run(run_input(runId="looks"))
+    assert seen == [[], ["one", "two"], ["one"], ["two"]]
 
 
 @pytest.mark.anyio
