@@ -22,17 +22,16 @@ UNREADABLE = "unreadable_arguments"
 NOT_EXECUTED = "This tool call was not executed, or not to its end: the run ended before it had a result."
 """The result of a call that the history leaves without one."""
 
-_REPAIRS = {
-    "empty": "Left out assistant messages that say nothing and call nothing",
-    "orphan": "Left out tool messages that answer no call of the history",
-    "second": "Left out tool messages for calls that have a result already",
-    "echo": "Left out tool messages that only repeat the answer to an interrupt",
-    "moved": "Moved tool messages to the call that they answer",
-    "ahead": "Moved reasoning and activities that came after an open call to before it",
-    "renamed": "Renamed earlier calls whose id the history uses again",
-    "unanswered": "Answered calls that have no result as not executed",
-    "unreadable": f"Kept arguments that are no JSON object as text, under {UNREADABLE!r}, of the calls",
-}
+_EMPTY = "Left out assistant messages that say nothing and call nothing"
+_ORPHAN = "Left out tool messages that answer no call of the history"
+_SECOND = "Left out tool messages for calls that have a result already"
+_ECHO = "Left out tool messages that only repeat the answer to an interrupt"
+_MOVED = "Moved tool messages to the call that they answer"
+_AHEAD = "Moved reasoning and activities that came after an open call to before it"
+_RENAMED = "Renamed earlier calls whose id the history uses again"
+_UNANSWERED = "Answered calls that have no result as not executed"
+_AS_TEXT = f"Kept arguments that are no JSON object as text, under {UNREADABLE!r}, of the calls"
+
 _WAITING_ROLES = frozenset({"user", "system", "developer"})
 _NAMES_TOLD = 10
 _NAME_LENGTH = 80
@@ -50,6 +49,24 @@ class Conversation:
     `messages` ends with the assistant message that made them and the results of its other calls."""
     later: list[Message]
     """User, system and developer messages that came after the open calls: they wait until those have results."""
+
+
+class Notes:
+    """What was repaired or left out, gathered so that each kind is told in one sentence."""
+
+    def __init__(self) -> None:
+        self._names: defaultdict[str, list[str]] = defaultdict(list)
+
+    def note(self, sentence: str, name: str) -> None:
+        """Note one case of what the sentence says; its name goes behind the sentence."""
+        self._names[sentence].append(name)
+
+    def tell(self, warn: Callable[[str], None]) -> None:
+        """Tell what was noted: at most ten names of each kind, and how many more there are."""
+        for sentence, names in self._names.items():
+            shown = ", ".join(repr(name[:_NAME_LENGTH]) for name in names[:_NAMES_TOLD])
+            more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
+            warn(f"{sentence}: {shown}{more}.")
 
 
 def read_conversation(
@@ -73,7 +90,7 @@ def read_conversation(
             repeats it. That message is left out where the call would be open without it.
         native: Tells from a call's id that the model's provider runs it. Without a result it stays as it is.
     """
-    repairs = _Repairs()
+    repairs = Notes()
     kept = [message for message in messages if not _is_empty(message, repairs)]
     turns = _turns(kept)
     last = next((place for place in range(len(kept) - 1, -1, -1) if isinstance(kept[place], AssistantMessage)), -1)
@@ -86,7 +103,7 @@ def read_conversation(
     for place, call in unanswered:
         if place != last or call.renamed:
             call.result = _failed(call.made.id, NOT_EXECUTED, taken)
-            repairs.note("unanswered", call.made.id)
+            repairs.note(_UNANSWERED, call.made.id)
     places, later = _order(kept, last, repairs) if open_calls else (range(len(kept)), [])
     is_open = {call.id for call in open_calls}
     read = [piece for place in places for piece in _turn(kept[place], turns.get(place, []), is_open, repairs)]
@@ -118,7 +135,7 @@ def closed(conversation: Conversation, why: Mapping[str, str], *, otherwise: str
         if text is not None:
             known[call_id] = _failed(call_id, text, taken)
     calls = [_Call(call, known.get(call.id)) for call in getattr(holder, "tool_calls", None) or ()]
-    turn = _turn(holder, calls, {call.id for call in still_open}, _Repairs())
+    turn = _turn(holder, calls, {call.id for call in still_open}, Notes())
     later = conversation.later if still_open else []
     freed = [] if still_open else conversation.later
     return Conversation([*conversation.messages[:at], *turn, *freed], still_open, later)
@@ -156,7 +173,7 @@ def _turns(kept: Sequence[Message]) -> dict[int, list[_Call]]:
 
 
 def _give_results(
-    kept: Sequence[Message], turns: Mapping[int, list[_Call]], echoed: Collection[tuple[int, str]], repairs: "_Repairs"
+    kept: Sequence[Message], turns: Mapping[int, list[_Call]], echoed: Collection[tuple[int, str]], repairs: Notes
 ) -> None:
     """Put each tool message with its call; those for no call, and second ones, are noted and stay out."""
     first: dict[str, tuple[int, deque[_Call]]] = {}
@@ -179,7 +196,7 @@ def _give_results(
         if message.tool_call_id in first:
             _give(message, first[message.tool_call_id], -1, echoed, repairs)
         else:
-            repairs.note("orphan", message.id)
+            repairs.note(_ORPHAN, message.id)
 
 
 def _give(
@@ -187,7 +204,7 @@ def _give(
     group: tuple[int, deque[_Call]],
     before: int,
     echoed: Collection[tuple[int, str]],
-    repairs: "_Repairs",
+    repairs: Notes,
 ) -> None:
     """Give a result to the first call of its group that has none.
 
@@ -200,16 +217,16 @@ def _give(
     """
     place, calls = group
     if (place, message.tool_call_id) in echoed:
-        repairs.note("echo", message.id)
+        repairs.note(_ECHO, message.id)
     elif not calls:
-        repairs.note("second", message.id)
+        repairs.note(_SECOND, message.id)
     else:
         calls.popleft().result = message
         if before != place:
-            repairs.note("moved", message.id)
+            repairs.note(_MOVED, message.id)
 
 
-def _rename(turns: Mapping[int, list[_Call]], repairs: "_Repairs") -> None:
+def _rename(turns: Mapping[int, list[_Call]], repairs: Notes) -> None:
     """Give every call but the newest of its id an id of its own, counted from the oldest."""
     by_id: defaultdict[str, list[_Call]] = defaultdict(list)
     for calls in turns.values():
@@ -228,7 +245,7 @@ def _rename(turns: Mapping[int, list[_Call]], repairs: "_Repairs") -> None:
             if call.result is not None:
                 call.result = call.result.model_copy(update={"tool_call_id": name})
         if len(calls) > 1:
-            repairs.note("renamed", call_id)
+            repairs.note(_RENAMED, call_id)
 
 
 def _failed(call_id: str, text: str, taken: set[str]) -> ToolMessage:
@@ -244,24 +261,24 @@ def _failed(call_id: str, text: str, taken: set[str]) -> ToolMessage:
 # ---- the messages ---------------------------------------------------------------------------------
 
 
-def _is_empty(message: Message, repairs: "_Repairs") -> bool:
+def _is_empty(message: Message, repairs: Notes) -> bool:
     empty = isinstance(message, AssistantMessage) and not message.content and not message.tool_calls
     if empty:
-        repairs.note("empty", message.id)
+        repairs.note(_EMPTY, message.id)
     return empty
 
 
-def _order(kept: Sequence[Message], last: int, repairs: "_Repairs") -> tuple[list[int], list[Message]]:
+def _order(kept: Sequence[Message], last: int, repairs: Notes) -> tuple[list[int], list[Message]]:
     """The places of the messages with that of the open calls at their end, and the messages that wait for these."""
     after = range(last + 1, len(kept))
     ahead = [place for place in after if kept[place].role not in _WAITING_ROLES]
     for place in ahead:
         if kept[place].role != "tool":
-            repairs.note("ahead", kept[place].id)
+            repairs.note(_AHEAD, kept[place].id)
     return [*range(last), *ahead, last], [kept[place] for place in after if kept[place].role in _WAITING_ROLES]
 
 
-def _turn(message: Message, calls: Sequence[_Call], is_open: Collection[str], repairs: "_Repairs") -> Iterator[Message]:
+def _turn(message: Message, calls: Sequence[_Call], is_open: Collection[str], repairs: Notes) -> Iterator[Message]:
     """A message and the results of its calls; nothing for a tool message, which comes with its call."""
     if isinstance(message, ToolMessage):
         return
@@ -273,13 +290,13 @@ def _turn(message: Message, calls: Sequence[_Call], is_open: Collection[str], re
         yield message
 
 
-def _readable(call: ToolCall, repairs: "_Repairs") -> ToolCall:
+def _readable(call: ToolCall, repairs: Notes) -> ToolCall:
     """The call, its arguments a JSON object: none at all are an empty one."""
     text = call.function.arguments
     if _is_object(text):
         return call
     if text.strip():
-        repairs.note("unreadable", call.id)
+        repairs.note(_AS_TEXT, call.id)
     arguments = json.dumps({UNREADABLE: text}) if text.strip() else "{}"
     return call.model_copy(update={"function": call.function.model_copy(update={"arguments": arguments})})
 
@@ -289,21 +306,3 @@ def _is_object(text: str) -> bool:
         return isinstance(from_json(text.encode(errors="surrogatepass"), allow_inf_nan=False), dict)
     except ValueError:
         return False
-
-
-class _Repairs:
-    """What was repaired, by kind."""
-
-    def __init__(self) -> None:
-        self._names: defaultdict[str, list[str]] = defaultdict(list)
-
-    def note(self, kind: str, name: str) -> None:
-        self._names[kind].append(name)
-
-    def tell(self, warn: Callable[[str], None]) -> None:
-        for kind, sentence in _REPAIRS.items():
-            names = self._names.get(kind)
-            if names:
-                shown = ", ".join(repr(name[:_NAME_LENGTH]) for name in names[:_NAMES_TOLD])
-                more = f" and {len(names) - _NAMES_TOLD} more" if len(names) > _NAMES_TOLD else ""
-                warn(f"{sentence}: {shown}{more}.")
