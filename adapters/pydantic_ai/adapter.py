@@ -5,45 +5,133 @@ of `run_stream_events`, which passes them between two tasks.
 """
 
 from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from ag_ui.core import (
-    AgentCapabilities,
-    IdentityCapabilities,
-    ReasoningCapabilities,
-    ToolsCapabilities,
-    TransportCapabilities,
-)
+from ag_ui.core import AgentCapabilities, MessagesSnapshotEvent, RunAgentInput
 from pydantic_ai import Agent
 from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import ReinjectSystemPrompt
+from pydantic_ai.exceptions import ModelHTTPError, RunCancelled, UsageLimitExceeded, UserError
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
+from pydantic_ai.models import Model
+from pydantic_ai.run import AgentRun
+from pydantic_ai.usage import UsageLimits
 
-from adapters.base import RunContext, Step, Success
-from adapters.pydantic_ai.history import load_history
-from adapters.pydantic_ai.translate import Response, tool_result, usage_of
+from adapters.base import AdapterError, Cancelled, Interrupted, Outcome, RunContext, Step, Success
+from adapters.pydantic_ai.capabilities import capabilities_of
+from adapters.pydantic_ai.dependencies import Dependencies, DepsFactory, shared_state
+from adapters.pydantic_ai.frontend import frontend_toolsets, name_is_taken, refuse_taken_names
+from adapters.pydantic_ai.history import Trust, load_messages, refuse_private, user_content, with_context
+from adapters.pydantic_ai.resume import Resumption, resume
+from adapters.pydantic_ai.turn import Turn
+from adapters.pydantic_ai.usage import Ledger
+
+NOTHING_TRUSTED = Trust()
 
 
 class PydanticAI:
     """Serves one `pydantic_ai.Agent`."""
 
-    def __init__(self, agent: AbstractAgent[Any, Any]) -> None:
+    def __init__(
+        self,
+        agent: AbstractAgent[Any, Any],
+        *,
+        deps_factory: DepsFactory | None = None,
+        model: Model | str | None = None,
+        trust: Trust = NOTHING_TRUSTED,
+        usage_limits: UsageLimits | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """Take the agent as its author made it.
+
+        Args:
+            agent: The agent.
+            deps_factory: Makes the dependencies of each run. Not needed where their type can be made without
+                arguments: `StateDeps`, a dataclass or model with defaults, none.
+            model: Used in the place of the agent's own.
+            trust: What clients may do.
+            usage_limits: A run that reaches one ends as cancelled.
+            timeout: How long a run may take, in seconds; then it ends as cancelled.
+
+        Raises:
+            NoAdapter: The agent's dependencies take a factory, and there is none.
+        """
         self._agent = agent
+        self._dependencies = Dependencies(agent, deps_factory)
+        self._options: dict[str, Any] = {
+            "deps_factory": deps_factory,
+            "model": model,
+            "trust": trust,
+            "usage_limits": usage_limits,
+            "timeout": timeout,
+        }
+        self._model = model
+        self._trust = trust
+        self._limits = usage_limits
+        self._timeout = timeout
+
+    def with_model(self, model: str) -> "PydanticAI":
+        """Return the same agent with another model."""
+        return PydanticAI(self._agent, **{**self._options, "model": model})
 
     def capabilities(self) -> AgentCapabilities:
-        """What follows from the agent: its name, that it streams, that it may call tools and reason."""
-        return AgentCapabilities(
-            identity=IdentityCapabilities(name=self._agent.name, type="pydantic-ai"),
-            transport=TransportCapabilities(streaming=True),
-            tools=ToolsCapabilities(supported=True, parallel_calls=True),
-            reasoning=ReasoningCapabilities(streaming=True),
-        )
+        """What follows from the agent."""
+        return capabilities_of(self._agent, self._model, has_state=self._dependencies.state_type is not None)
+
+    def admit(self, run_input: RunAgentInput) -> None:
+        """Refuse what no run can be made of.
+
+        Raises:
+            InputRefused: A tool's name is taken, the state is none of the agent's, or a URL leads to a private address.
+        """
+        refuse_taken_names(self._agent, run_input.tools)
+        self._dependencies.admit(run_input.state)
+        refuse_private(run_input.messages, self._trust)
 
     async def run(self, run: RunContext) -> AsyncGenerator[Step, None]:
-        """Run the agent on the input's history and yield what it does."""
-        history = load_history(self._agent, run)
-        async with self._agent.iter(message_history=history, conversation_id=run.input.thread_id) as agent_run:
+        """Run the agent on the input's history and yield what it does.
+
+        Raises:
+            AdapterError: There is nothing to answer (`no_messages`), an answer does not fit (`invalid_resume`), the
+                state does not (`invalid_state`), a tool's name is taken (`tool_name_taken`), or the model's provider
+                failed (`model_error`).
+        """
+        if not run.input.messages:
+            raise AdapterError("The run input has no messages to answer.", "no_messages")
+        resumption = resume(run)
+        if resumption.restated is not None:
+            yield MessagesSnapshotEvent(messages=resumption.restated)
+        if resumption.is_partial and not resumption.answers:
+            yield _left_open(resumption)
+            return
+        ledger = Ledger(run.spent)
+        try:
+            deps = await self._dependencies.of(run)
+            for state in shared_state(deps):
+                yield state
+            async for step in self._steps(run, resumption, deps, ledger):
+                yield step
+        except (UsageLimitExceeded, RunCancelled) as stopped:
+            yield Cancelled(str(stopped))
+        except ModelHTTPError as error:
+            raise AdapterError(
+                f"The model's provider answered with HTTP {error.status_code}.", "model_error"
+            ) from error
+        except UserError as error:
+            raise name_is_taken(error, run.input.tools) or error from error
+        finally:
+            ledger.close()
+
+    async def _steps(
+        self, run: RunContext, resumption: Resumption, deps: Any, ledger: Ledger
+    ) -> AsyncGenerator[Step, None]:
+        async with self._start(run, resumption, deps) as agent_run:
+            ledger.agent_run = agent_run
+            turn = Turn(run, agent_run, resumption, deps, ledger)
             async for node in agent_run:
                 if Agent.is_model_request_node(node):
-                    response = Response(run.ids)
+                    response = turn.response()
                     async with node.stream(agent_run.ctx) as events:
                         async for event in events:
                             for step in response.read(event):
@@ -51,11 +139,49 @@ class PydanticAI:
                     for step in response.end():
                         yield step
                 elif Agent.is_call_tools_node(node):
-                    yield usage_of(node.model_response)
-                    async with node.stream(agent_run.ctx) as happenings:
-                        async for happening in happenings:
-                            for step in tool_result(happening, run.ids):
-                                yield step
-        output = agent_run.result.output if agent_run.result is not None else None
-        if not isinstance(output, str):
-            yield Success(output)
+                    async for step in turn.tools(node):
+                        yield step
+                    if turn.is_over:
+                        break
+        for state in shared_state(deps):
+            yield state
+        yield turn.outcome()
+
+    def _start(
+        self, run: RunContext, resumption: Resumption, deps: Any
+    ) -> AbstractAsyncContextManager[AgentRun[Any, Any]]:
+        answers = resumption.answers
+        return self._agent.iter(
+            user_content(resumption.conversation.later, trust=self._trust, warn=run.warn) if answers else None,
+            message_history=self._history(run, resumption),
+            deferred_tool_results=resumption.results if answers else None,
+            conversation_id=run.input.thread_id,
+            model=self._model,
+            deps=deps,
+            usage_limits=self._limits,
+            timeout=self._timeout,
+            toolsets=frontend_toolsets(run.input.tools),
+            capabilities=[] if self._trust.system_messages else [ReinjectSystemPrompt(replace_existing=True, id=None)],
+            infer_name=False,
+        )
+
+    def _history(self, run: RunContext, resumption: Resumption) -> list[ModelMessage]:
+        """What the model gets to see, the open calls last."""
+        conversation = resumption.conversation
+        history = load_messages(
+            self._agent,
+            conversation.messages if resumption.answers else [*conversation.messages, *conversation.later],
+            trust=self._trust,
+            warn=run.warn,
+            keep_calls=[call.id for call in conversation.open_calls],
+        )
+        answered = {*resumption.results.approvals, *resumption.results.calls}
+        left = [call for call in conversation.open_calls if call.id not in answered]
+        if left:  # to the agent they look answered, and the run ends before its model would see that
+            history.append(ModelRequest([ToolReturnPart(call.function.name, "", call.id) for call in left]))
+        return with_context(history, run.input.context or [])
+
+
+def _left_open(resumption: Resumption) -> Outcome:
+    """How a run ends that can do nothing yet: what it waits for is still to come."""
+    return Interrupted(resumption.uncovered) if resumption.uncovered else Success()

@@ -1,0 +1,56 @@
+"""The application's own tools, beside the agent's."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ag_ui.core import Tool
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ExternalToolset, FunctionToolset
+
+from adapters.base import AdapterError, InputRefused
+
+NO_ARGUMENTS = {"type": "object", "properties": {}}
+TAKEN = "tool_name_taken"
+
+
+def frontend_toolsets(tools: Sequence[Tool] | None) -> list[AbstractToolset[Any]]:
+    """Give the tools of a run input as a toolset whose calls the application answers; nothing where it has no tools."""
+    if not tools:
+        return []
+    definitions = [
+        ToolDefinition(
+            name=tool.name, description=tool.description, parameters_json_schema=tool.parameters or NO_ARGUMENTS
+        )
+        for tool in tools
+    ]
+    return [ExternalToolset(definitions)]
+
+
+def refuse_taken_names(agent: AbstractAgent[Any, Any], tools: Sequence[Tool] | None) -> None:
+    """Refuse a frontend tool that has the name of another one: a call could reach the wrong one.
+
+    Raises:
+        InputRefused: With the name. Names that only a connection tells, as those of an MCP server, are compared when
+            the run starts: `name_is_taken`.
+    """
+    taken = {
+        name: "the agent"
+        for toolset in agent.toolsets
+        if isinstance(toolset, FunctionToolset)
+        for name in toolset.tools
+    }
+    for index, tool in enumerate(tools or ()):
+        if tool.name in taken:
+            found = f"{tool.name!r}, which {taken[tool.name]} has already"
+            raise InputRefused(("tools", index, "name"), "a name of its own", found, TAKEN)
+        taken[tool.name] = "another tool of the input"
+
+
+def name_is_taken(error: Exception, tools: Sequence[Tool] | None) -> AdapterError | None:
+    """Say what a run's user may know of an error that two tools of one name caused; None if it is another error."""
+    said = str(error)
+    for tool in tools or ():
+        if "conflict" in said and repr(tool.name) in said:
+            return AdapterError(f"The run input's tool {tool.name!r} has the name of a tool of the agent.", TAKEN)
+    return None
