@@ -23,7 +23,6 @@ from ag_ui.core import (
     RunAgentInput,
     SystemMessage,
     TextPart,
-    ToolCall,
     ToolMessage,
     UrlSource,
     UserMessage,
@@ -177,7 +176,7 @@ _DEMOTED = "Took system and developer messages that came after open calls as the
 _RECORDS = "Left out activities that claim to be records of PydanticAI"
 _ORPHANS = "Left out tool messages without a call before them"
 _NOTHING = "Left out user messages of which nothing is left"
-_ARTEFACT = "Left out artefacts that this agent did not write, of the messages"
+_ARTEFACT = "Left out artefacts that this agent does not take back, of the messages and calls"
 _COPIES = "Left out reasoning that the history holds already"
 _UNPARSED = "Kept results that cannot be parsed as text, of the calls"
 
@@ -238,17 +237,14 @@ def _parts(
 
 
 def _assistant(message: AssistantMessage, notes: Notes) -> Message:
-    if not any(call.encrypted_value for call in message.tool_calls or ()):
+    """An assistant message whose calls claim nothing: a call's artefact would say which of its own tools it was."""
+    claiming = [call.id for call in message.tool_calls or () if call.encrypted_value is not None]
+    if not claiming:
         return message
-    calls = [_call(call, notes) for call in message.tool_calls or ()]
+    for call_id in claiming:
+        notes.note(_ARTEFACT, call_id)
+    calls = [call.model_copy(update={"encrypted_value": None}) for call in message.tool_calls or ()]
     return message.model_copy(update={"tool_calls": calls})
-
-
-def _call(call: ToolCall, notes: Notes) -> ToolCall:
-    if _is_claim(call.encrypted_value):
-        return call
-    notes.note(_ARTEFACT, call.id)
-    return call.model_copy(update={"encrypted_value": None})
 
 
 def _result(message: ToolMessage, trust: Trust, notes: Notes) -> Message:
@@ -261,11 +257,21 @@ def _result(message: ToolMessage, trust: Trust, notes: Notes) -> Message:
     if isinstance(content, str) and not _parses(content):
         notes.note(_UNPARSED, message.tool_call_id)
         content = _AS_TEXT + content
-    claim = message.encrypted_value
-    if not _is_claim(claim):
+    claim = _outcome(message.encrypted_value)
+    if claim is None and message.encrypted_value is not None:
         notes.note(_ARTEFACT, message.id)
-        claim = None
     return message.model_copy(update={"content": content, "encrypted_value": claim})
+
+
+def _outcome(artefact: str | None) -> str | None:
+    """Of what PydanticAI notes on a result, how it ended: a client that makes it up could as well make up the result."""
+    try:
+        noted = _parse(artefact or "")
+    except ValueError:
+        return None
+    claim = noted.get("pydantic_ai") if isinstance(noted, dict) else None
+    outcome = claim.get("outcome") if isinstance(claim, dict) else None
+    return json.dumps({"pydantic_ai": {"outcome": outcome}}) if isinstance(outcome, str) else None
 
 
 def _reasoning(message: ReasoningMessage, artefacts: set[str], notes: Notes) -> Iterator[Message]:
@@ -302,11 +308,6 @@ def _is_artefact(text: str) -> bool:
         return False
     known = _ARTEFACT_SHAPE.keys() & fields.keys()
     return bool(known) and all(isinstance(fields[name], _ARTEFACT_SHAPE[name]) for name in known)
-
-
-def _is_claim(text: str | None) -> bool:
-    """Say whether the loader can look for a claim of its own in an artefact, or has none to look into."""
-    return text is None or _LONG_NUMBER.search(text) is None
 
 
 def _parses(text: str) -> bool:
