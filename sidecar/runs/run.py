@@ -102,6 +102,7 @@ class Run:
         self._on_end = on_end
         self._warn = Warnings(request)
         self._stop = Stop()
+        self._has_begun = False
         self._ending = False
         self._taken: Interrupts = NOTHING
         self._began = time.perf_counter()
@@ -114,13 +115,18 @@ class Run:
     # ---- the task -------------------------------------------------------------------------------
 
     async def _work(self) -> None:
-        source = self.request.adapter.run(self._context())
+        self._has_begun = True
+        source: AsyncGenerator[Step, None] | None = None
         try:
             for warning in self._warnings():
                 self._warn(warning)
             await self._stream.open(_head(self.request.request_id))
             self._stream.add(self._pipeline.start())
+            if self._stop.is_set():
+                await self._end_cancelled()
+                return
             await self._stream.flush()
+            source = self.request.adapter.run(self._context())
             await pump(source, self._pipeline, self._stream)
             await self._finish()
         except RunOver:
@@ -188,7 +194,7 @@ class Run:
             pass
         return self._end_cancelled if asked else partial(self._fail, error)
 
-    async def _end_after(self, source: AsyncGenerator[Step, None], end: End) -> None:
+    async def _end_after(self, source: AsyncGenerator[Step, None] | None, end: End) -> None:
         """Let the agent leave its contexts, then end the run: so the end carries what the agent tells there.
 
         An agent that takes longer for it than the grace period is left behind.
@@ -227,15 +233,17 @@ class Run:
             self._on_end(self)
             self.ended.set_result(None)
 
-    async def _leave(self, source: AsyncGenerator[Step, None]) -> None:
+    async def _leave(self, source: AsyncGenerator[Step, None] | None) -> None:
         """Let the agent leave its contexts, in the task that entered them."""
+        if source is None:
+            return
         try:
             await source.aclose()
         except BaseException as error:  # noqa: BLE001 - the run has ended: its agent's last words are for the log
             log.warning("the agent failed while it was closed", error=repr(error), **self.request.ids())
 
     def _is_over(self, task: asyncio.Task[None]) -> None:
-        """End a run whose task ended without it: cancelled before its first step, or broken in a way of its own."""
+        """End a run whose task ended without it: broken in a way of its own."""
         if not self._ending:
             error = None if task.cancelled() else task.exception()
             self._terms.background.start(self._end_cancelled() if error is None else self._fail(error))
@@ -252,7 +260,8 @@ class Run:
         if self._stop.is_set() or self._ending:
             return
         self._stop.set(reason)
-        self._task.cancel()
+        if self._has_begun:  # a task that is cancelled before its first turn has none, and could end nothing
+            self._task.cancel()
         asyncio.get_running_loop().call_later(self._terms.stop_grace, self._leave_behind, self._end_cancelled)
 
     def _leave_behind(self, end: End) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import time
 
 import pytest
@@ -11,8 +12,12 @@ from support.server import serving, until
 from support.streams import judge, parse_sse, types
 
 from adapters.base import RunContext, Text, ToolCall
+from conformance.run_input import parse_document
+from sidecar.agents import Agents
+from sidecar.app import create_app, create_runtime
 from sidecar.runs.pipeline import Pipeline
-from sidecar.runs.run import Run
+from sidecar.runs.run import Request, Run
+from sidecar.settings import Settings
 from sidecar.wire.writer import Stream
 
 pytestmark = pytest.mark.anyio
@@ -89,6 +94,44 @@ async def test_a_client_that_leaves_before_it_is_answered_starts_nothing_that_st
             _, writer = await served.open(run_input())
             writer.transport.abort()
         await until(lambda: not served.runtime._runs and others() == quiet)
+
+
+async def test_a_client_that_has_left_before_the_first_turn_of_its_run_leaves_nothing():
+    """The server knows that it left while the body is parsed; then its run is stopped before its task had a turn."""
+    coming = [{"type": "http.request", "body": json.dumps(run_input()).encode()}, {"type": "http.disconnect"}]
+    witness, sent = Witness(), []
+
+    async def receive():
+        return coming.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    runtime = create_runtime(Settings())
+    app = create_app(Agents({"witness": Scripted(witness)}), runtime=runtime)
+    headers = [(b"content-type", b"application/json")]
+    await asyncio.wait_for(
+        app({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send), timeout=5
+    )
+    assert runtime._runs == {}
+    assert witness.notes == []
+
+
+async def test_a_run_that_is_cancelled_before_its_first_turn_says_so():
+    body = []
+
+    async def send(message):
+        body.append(message.get("body", b""))
+
+    runtime = create_runtime(Settings())
+    run = runtime.start(Request("a", Scripted([Text("never")]), parse_document(run_input()), "id", {}), send)
+    run.stop("cancelled by request")
+    await asyncio.wait_for(run.ended, timeout=5)
+    assert run.status == "cancelled"
+    events = parse_sse(b"".join(body))
+    assert judge(events, thread_id="t1") == []
+    assert types(events) == ["RUN_STARTED", "RUN_FINISHED"]
+    assert events[-1]["outcome"] == {"type": "cancelled"}
 
 
 async def cancelled(served, reader, run_id="r1"):
@@ -259,6 +302,19 @@ async def test_a_value_that_fails_while_it_is_written_is_an_error_in_the_stream(
     async with serving({"agent": Scripted(steps)}) as served:
         _, events = await served.run(run_input())
     assert types(events) == ["RUN_STARTED", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "RUN_ERROR"]
+
+
+async def test_an_adapter_that_fails_before_it_gives_a_generator_has_failed_like_any_other():
+    class Plain(Scripted):
+        def run(self, run):
+            raise KeyError("secret")
+
+    async with serving({"plain": Plain([])}) as served:
+        response, events = await served.run(run_input())
+        await until(lambda: not served.runtime._runs)
+    assert types(events) == ["RUN_STARTED", "RUN_ERROR"]
+    assert events[-1]["code"] == "internal_error"
+    assert "secret" not in response.text
 
 
 async def test_an_agent_that_fails_while_it_is_closed_has_failed_no_more():
