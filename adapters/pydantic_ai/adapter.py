@@ -12,7 +12,7 @@ from ag_ui.core import AgentCapabilities, MessagesSnapshotEvent, RunAgentInput
 from pydantic_ai import Agent
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import ReinjectSystemPrompt
-from pydantic_ai.exceptions import ModelHTTPError, RunCancelled, UsageLimitExceeded, UserError
+from pydantic_ai.exceptions import RunCancelled, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models import Model
 from pydantic_ai.run import AgentRun
@@ -21,7 +21,8 @@ from pydantic_ai.usage import UsageLimits
 from adapters.base import AdapterError, Cancelled, Interrupted, Outcome, RunContext, Step, Success
 from adapters.pydantic_ai.capabilities import capabilities_of
 from adapters.pydantic_ai.dependencies import Dependencies, DepsFactory, shared_state
-from adapters.pydantic_ai.frontend import frontend_toolsets, name_is_taken, refuse_taken_names
+from adapters.pydantic_ai.failures import EXPLAINED, explained
+from adapters.pydantic_ai.frontend import frontend_toolsets, refuse_taken_names
 from adapters.pydantic_ai.history import Trust, load_messages, refuse_private, user_content, with_context
 from adapters.pydantic_ai.resume import Resumption, resume
 from adapters.pydantic_ai.turn import Turn
@@ -114,12 +115,8 @@ class PydanticAI:
                 yield step
         except (UsageLimitExceeded, RunCancelled) as stopped:
             yield Cancelled(str(stopped))
-        except ModelHTTPError as error:
-            raise AdapterError(
-                f"The model's provider answered with HTTP {error.status_code}.", "model_error"
-            ) from error
-        except UserError as error:
-            raise name_is_taken(error, run.input.tools) or error from error
+        except EXPLAINED as error:
+            raise explained(error, run.input.tools) from error
         finally:
             ledger.close()
 

@@ -220,7 +220,8 @@ class Run:
         if failure.is_fault:
             log.error("run failed", code=failure.code, exc_info=error, **self.request.ids())
         else:
-            log.warning("run failed", code=failure.code, message=failure.message, **self.request.ids())
+            cause = {"exc_info": error} if error.__cause__ is not None else {}
+            log.warning("run failed", code=failure.code, message=failure.message, **cause, **self.request.ids())
 
     async def _end(self, events: list[Event]) -> None:
         """Send the last events, once; log the run."""
