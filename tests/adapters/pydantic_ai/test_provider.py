@@ -30,9 +30,11 @@ from support.openai_server import (
     tokens,
 )
 from support.server import serving, until
-from support.streams import judge, types
+from support.streams import MUSTS, types
 
 from adapters.pydantic_ai import PydanticAI
+from conformance.exchange import Exchange
+from conformance.judge import judge
 from conformance.reduce import Conversation
 
 pytestmark = pytest.mark.anyio
@@ -59,6 +61,7 @@ class Talk:
         self.key = key
         self.messages = []
         self._runs = 0
+        self._asked = None
 
     async def say(self, content, **fields):
         """Run with one more message of the user's."""
@@ -74,13 +77,17 @@ class Talk:
     def document(self, *messages, **fields):
         self._runs += 1
         self.messages = [*self.messages, *messages]
-        return run_input(**{"messages": self.messages, "threadId": self.key, "runId": f"r{self._runs}", **fields})
+        named = {"threadId": self.key, "runId": f"r{self._runs}"}
+        self._asked = run_input(**{"messages": self.messages, **named, **fields})
+        return self._asked
 
     def hear(self, events):
-        assert judge(events, thread_id=self.key) == []
+        findings = judge(Exchange(events=events, run_input=self._asked), MUSTS)
+        assert [str(finding) for finding in findings] == []
         conversation = Conversation(self.messages)
         for event in events:
             conversation.apply(event)
+        assert conversation.warnings == []
         self.messages = conversation.messages
 
 
