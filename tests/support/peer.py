@@ -281,7 +281,8 @@ def entry(interrupt: str, payload: Any) -> Event:
 
 @asynccontextmanager
 async def ours(agent: Agent[Any, Any], **options: Any) -> AsyncGenerator[Thread, None]:
-    """A thread with our server. The options are those of the adapter."""
+    """A thread with our server. Dependencies are made of the agent's `deps_type`; other options are the adapter's."""
+    options.pop("deps", None)
     with structlog.testing.capture_logs() as log:
         async with serving({"agent": PydanticAI(agent, **options)}) as served:
             yield Thread(served.client, "/agents/agent/capabilities", served.runtime.cancel, log)

@@ -305,7 +305,9 @@ async def test_results_of_every_shape(serve):
 
 @beside(
     tried="A tool returns content for the model beside its return value",
-    ours="The result holds the return value, and the model sees both",
+    peer="On the next run the model does not get it any more",
+    ours="The model gets both, on the next run as well; metadata stays on the server",
+    fails="what was seen",
 )
 async def test_a_result_with_content_for_the_model(serve):
     """B39."""
@@ -316,7 +318,10 @@ async def test_a_result_with_content_for_the_model(serve):
     model = Script([call("look")])
     async with serve(model.agent(tools=[look])) as thread:
         answer = await thread.say("look")
+        first = str(model.requests)
+        await thread.say("and?")
     assert answer.breaches == []
-    assert answer.results == {"c1": "seen"}
-    assert "what was seen" in str(model.requests)
     assert "private" not in answer.response.text
+    for requests in (first, str(model.requests)):
+        assert "'seen'" in requests
+        assert "what was seen" in requests
