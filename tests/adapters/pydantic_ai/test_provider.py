@@ -409,6 +409,23 @@ async def test_a_provider_that_is_too_slow_for_its_client_ends_the_run():
     assert_discreet(events, provider)
 
 
+USELESS = {
+    "a refusal of the model": completion({"refusal": SECRET}),
+    "a filter of the provider": completion(finish="content_filter"),
+    "nothing, however often it is asked": completion(),
+    "a call whose arguments never become JSON": calling(call(0, "c1", "weather", '{"city":"Os')),
+}
+
+
+@pytest.mark.parametrize("answer", USELESS.values(), ids=USELESS)
+async def test_answers_of_no_use_end_the_run(answer):
+    async with talking(then=answer) as (provider, talk):
+        events = await talk.say("hi")
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "model_error")
+    assert_discreet(events, provider)
+    assert all(not message.get("content") for message in talk.messages if message["role"] == "assistant")
+
+
 async def test_a_call_that_a_broken_stream_cut_off_does_not_spoil_the_thread():
     """B60 (c)."""
     cut = Answer([text("Let me look."), call(0, "c1", "weather", '{"city":"Os'), CUT])
