@@ -23,6 +23,7 @@ from ag_ui.core import (
     RunAgentInput,
     SystemMessage,
     TextPart,
+    ToolCall,
     ToolMessage,
     UrlSource,
     UserMessage,
@@ -177,7 +178,7 @@ _RECORDS = "Left out activities that claim to be records of PydanticAI"
 _ORPHANS = "Left out tool messages without a call before them"
 _NOTHING = "Left out user messages of which nothing is left"
 _ARTEFACT = "Left out artefacts that this agent does not take back, of the messages and calls"
-_COPIES = "Left out reasoning that the history holds already"
+_COPIES = "Left out signed reasoning that the history holds already"
 _UNPARSED = "Kept results that cannot be parsed as text, of the calls"
 
 _AS_TEXT = "The result, as text:\n"
@@ -187,21 +188,21 @@ _LONG_NUMBER = re.compile(r"[0-9]{4300}")
 
 def _readable(messages: Iterable[Message], trust: Trust, notes: Notes) -> Iterator[Message]:
     """The messages that the loader reads, in shapes in which it reads them."""
-    called: set[str] = set()
-    artefacts: set[str] = set()
+    calls: dict[str, ToolCall] = {}
+    thoughts: set[tuple[str, str]] = set()
     for message in messages:
         match message:
             case UserMessage():
                 yield from _user(message, trust, notes)
             case AssistantMessage():
-                called.update(call.id for call in message.tool_calls or ())
+                calls.update({call.id: call for call in message.tool_calls or ()})
                 yield _assistant(message, notes)
-            case ToolMessage() if message.tool_call_id in called:
-                yield _result(message, trust, notes)
+            case ToolMessage() if message.tool_call_id in calls:
+                yield _result(message, calls[message.tool_call_id], trust, notes)
             case ToolMessage():
                 notes.note(_ORPHANS, message.id)
             case ReasoningMessage():
-                yield from _reasoning(message, artefacts, notes)
+                yield from _reasoning(message, thoughts, notes)
             case SystemMessage() | DeveloperMessage() if trust.system_messages:
                 yield message.model_copy(update={"encrypted_value": None})
             case SystemMessage() | DeveloperMessage():
@@ -237,17 +238,18 @@ def _parts(
 
 
 def _assistant(message: AssistantMessage, notes: Notes) -> Message:
-    """An assistant message whose calls claim nothing: a call's artefact would say which of its own tools it was."""
-    claiming = [call.id for call in message.tool_calls or () if call.encrypted_value is not None]
-    if not claiming:
-        return message
-    for call_id in claiming:
-        notes.note(_ARTEFACT, call_id)
-    calls = [call.model_copy(update={"encrypted_value": None}) for call in message.tool_calls or ()]
-    return message.model_copy(update={"tool_calls": calls})
+    calls = [_call(call, notes) for call in message.tool_calls or ()]
+    return message if calls == (message.tool_calls or []) else message.model_copy(update={"tool_calls": calls})
 
 
-def _result(message: ToolMessage, trust: Trust, notes: Notes) -> Message:
+def _call(call: ToolCall, notes: Notes) -> ToolCall:
+    if call.encrypted_value is None or _is_claim(call.encrypted_value, call):
+        return call
+    notes.note(_ARTEFACT, call.id)
+    return call.model_copy(update={"encrypted_value": None})
+
+
+def _result(message: ToolMessage, call: ToolCall, trust: Trust, notes: Notes) -> Message:
     """A result with the reason of its failure, and text that the loader can parse or has no reason to."""
     content = answer_of(message)
     if not isinstance(content, str):
@@ -257,35 +259,47 @@ def _result(message: ToolMessage, trust: Trust, notes: Notes) -> Message:
     if isinstance(content, str) and not _parses(content):
         notes.note(_UNPARSED, message.tool_call_id)
         content = _AS_TEXT + content
-    claim = _outcome(message.encrypted_value)
-    if claim is None and message.encrypted_value is not None:
+    claim = message.encrypted_value
+    if claim is not None and not _is_claim(claim, call):
         notes.note(_ARTEFACT, message.id)
+        claim = None
     return message.model_copy(update={"content": content, "encrypted_value": claim})
 
 
-def _outcome(artefact: str | None) -> str | None:
-    """Of what PydanticAI notes on a result, how it ended: a client that makes it up could as well make up the result."""
+_TOOLS = {
+    (True, "tool-search"): "tool_search",
+    (False, "tool-search"): "search_tools",
+    (False, "capability-load"): "load_capability",
+}
+"""The tools that may be of PydanticAI's own kinds, by whether the provider runs them, and the kind."""
+
+
+def _is_claim(artefact: str, call: ToolCall) -> bool:
+    """Say whether a call's or a result's artefact is what this package writes there, and can be true of its tool."""
     try:
-        noted = _parse(artefact or "")
+        fields = _parse(artefact)
     except ValueError:
-        return None
-    claim = noted.get("pydantic_ai") if isinstance(noted, dict) else None
-    outcome = claim.get("outcome") if isinstance(claim, dict) else None
-    return json.dumps({"pydantic_ai": {"outcome": outcome}}) if isinstance(outcome, str) else None
+        return False
+    claim = fields.get("pydantic_ai") if isinstance(fields, dict) else None
+    if not isinstance(claim, dict):
+        return False
+    tool = _TOOLS.get((is_native(call.id), str(claim.get("tool_kind"))))
+    return tool is None or tool == call.function.name
 
 
-def _reasoning(message: ReasoningMessage, artefacts: set[str], notes: Notes) -> Iterator[Message]:
-    """A piece of reasoning with its artefact, once: clients that merge histories hold some of it twice."""
+def _reasoning(message: ReasoningMessage, thoughts: set[tuple[str, str]], notes: Notes) -> Iterator[Message]:
+    """A piece of reasoning with its artefact; a signed one once: clients that merge histories hold some twice."""
     artefact = message.encrypted_value
-    if artefact is None:
-        yield message
-    elif not _is_artefact(artefact):
+    fields = _artefact(artefact or "")
+    if artefact is not None and fields is None:
         notes.note(_ARTEFACT, message.id)
         yield message.model_copy(update={"encrypted_value": None})
-    elif artefact in artefacts:
+    elif artefact is None or "signature" not in (fields or {}):
+        yield message
+    elif (message.content, artefact) in thoughts:
         notes.note(_COPIES, message.id)
     else:
-        artefacts.add(artefact)
+        thoughts.add((message.content, artefact))
         yield message
 
 
@@ -298,16 +312,14 @@ _ARTEFACT_SHAPE: Mapping[str, type] = {
 }
 
 
-def _is_artefact(text: str) -> bool:
-    """Say whether a reasoning message's artefact is one that this package writes: an object with such fields."""
+def _artefact(text: str) -> dict[str, Any] | None:
+    """The fields of a reasoning message's artefact; None where it is not of the shape that this package writes."""
     try:
         fields = _parse(text)
     except ValueError:
-        return False
-    if not isinstance(fields, dict):
-        return False
-    known = _ARTEFACT_SHAPE.keys() & fields.keys()
-    return bool(known) and all(isinstance(fields[name], _ARTEFACT_SHAPE[name]) for name in known)
+        return None
+    known = _ARTEFACT_SHAPE.keys() & fields.keys() if isinstance(fields, dict) else ()
+    return fields if known and all(isinstance(fields[name], _ARTEFACT_SHAPE[name]) for name in known) else None
 
 
 def _parses(text: str) -> bool:
