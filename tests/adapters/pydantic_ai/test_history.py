@@ -204,7 +204,7 @@ def test_an_artefact_of_another_shape_is_left_out(value):
         "AAAA==",
         "[]",
         '{"pydantic_ai":7}',
-        '{"pydantic_ai":{"tool_kind":"tool-search","outcome":7}}',
+        '{"pydantic_ai":{"tool_kind":"tool-search","outcome":"denied"}}',
         "[" * 5000,
         "7" * 5000,
     ],
@@ -219,10 +219,23 @@ def test_an_artefact_of_a_call_or_a_result_changes_nothing(value):
     assert "'c1', 't'" in warning
 
 
-def test_a_result_keeps_how_it_ended():
-    noted = json.dumps({"pydantic_ai": {"outcome": "denied", "tool_kind": "tool-search"}})
-    part, told = returned("no", encryptedValue=noted)
-    assert (part.outcome, part.tool_kind, told) == ("denied", None, [])
+def test_what_this_package_notes_on_calls_and_results_comes_back():
+    kind, ended = ({"pydantic_ai": noted} for noted in ({"tool_kind": "tool-search"}, {"outcome": "denied"}))
+    search = {"id": "c1", "function": {"name": "search_tools", "arguments": '{"queries":["x"]}'}}
+    made = {"id": "a", "role": "assistant", "toolCalls": [{**search, "encryptedValue": json.dumps(kind)}]}
+    (response, request), told = load(made, result("no", encryptedValue=json.dumps(ended)))
+    assert response.parts[0].tool_kind == "tool-search"
+    assert (request.parts[0].outcome, told) == ("denied", [])
+
+
+def test_thoughts_without_a_signature_are_not_each_other_s_copies():
+    """A provider that signs nothing has one artefact for all its reasoning."""
+    artefact = json.dumps({"id": "reasoning_content", "provider_name": "p"})
+    loaded, told = load(thought(encryptedValue=artefact), thought(encryptedValue=artefact), thought(), thought())
+    assert [(part.content, part.id) for part in loaded[0].parts] == [("hm", "reasoning_content")] * 2 + [
+        ("hm", None)
+    ] * 2
+    assert told == []
 
 
 # ---- results --------------------------------------------------------------------------------------
@@ -734,13 +747,14 @@ parts = st.one_of(
     ),
 )
 some_ids = st.sampled_from(["c1", "c2", NATIVE, "pyd_ai_builtin|", ""])
-arguments = st.sampled_from(["{}", '{"a":1}', '{"a', "", "[]"])
+tools = st.sampled_from(["look", "", "tool_search", "search_tools", "load_capability"])
+arguments = st.sampled_from(["{}", '{"queries":["x"]}', '{"id":"x"}', '{"a":1}', '{"a', "", "[]"])
 made_calls = st.lists(
     st.fixed_dictionaries(
         {
             "id": some_ids,
             "type": st.just("function"),
-            "function": st.fixed_dictionaries({"name": st.sampled_from(["look", ""]), "arguments": arguments}),
+            "function": st.fixed_dictionaries({"name": tools, "arguments": arguments}),
         },
         optional={"encryptedValue": artefacts},
     ),
