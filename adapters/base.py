@@ -114,23 +114,6 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelUsage:
-    """What one model call cost, in tokens. None means that the provider did not say.
-
-    `input_tokens` counts everything read, caches included; `output_tokens` everything written, reasoning included;
-    the other three are parts of them. Source: events/lifecycle#token-usage
-    """
-
-    provider: str | None = None
-    model: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cached_input_tokens: int | None = None
-    cache_write_input_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Success:
     """The run completed. `result` is any value that JSON can hold."""
 
@@ -154,7 +137,7 @@ class Cancelled:
 Outcome: TypeAlias = Success | Interrupted | Cancelled
 """How a run ended. An adapter yields at most one, at its end; none means success without a result."""
 
-Step: TypeAlias = Text | Reasoning | ToolCall | ModelUsage | Outcome | BaseEvent
+Step: TypeAlias = Text | Reasoning | ToolCall | Outcome | BaseEvent
 """What an adapter yields.
 
 Of `ag_ui.core`'s events all but RUN_STARTED, RUN_FINISHED and RUN_ERROR: results of tools, STATE_SNAPSHOT with the
@@ -174,6 +157,23 @@ class Cancellation(Protocol):
 
     async def wait(self) -> Any:
         """Wait until it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUsage:
+    """What one model call cost, in tokens. None means that the provider did not say.
+
+    `input_tokens` counts everything read, caches included; `output_tokens` everything written, reasoning included;
+    the other three are parts of them. Source: events/lifecycle#token-usage
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
 
 
 def _untold(call: ModelUsage) -> None:
@@ -197,9 +197,10 @@ class RunContext:
     headers: Mapping[str, str] = field(default_factory=dict)
     """The request's headers, names in lower case. They are the caller's claims, not facts."""
     spent: Callable[[ModelUsage], None] = _untold
-    """Tell what a model call cost, as soon as it is known, from anywhere in the run: every ending carries it.
+    """Tell what a model call cost, as soon as it is known, from anywhere in the run and any thread.
 
-    Once the run has ended it does nothing.
+    Every ending carries what was told, also that of a run that is cancelled or fails. Once the run has ended it does
+    nothing.
     """
     asked: Mapping[str, Interrupt] = field(default_factory=dict)
     """The interrupts that were open on the thread when the run began, by id, as the adapter made them.

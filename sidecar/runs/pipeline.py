@@ -18,7 +18,7 @@ from typing import Any
 
 from ag_ui.core import PROTOCOL_VERSION, BaseEvent, Interrupt, RunAgentInput
 
-from adapters.base import Cancelled, Interrupted, ModelUsage, Outcome, Reasoning, Step, Success, Text, ToolCall
+from adapters.base import Cancelled, Interrupted, Outcome, Reasoning, Step, Success, Text, ToolCall
 from conformance.events import CALL, TEXT, TRIADS, Event, Triad
 from conformance.json_values import is_whole, json_value
 from conformance.machine import Machine
@@ -186,7 +186,7 @@ class Pipeline:
         return [self._checked(event) for event in self._dispatch(step)]
 
     def _dispatch(self, step: Step) -> Iterator[Event]:
-        if self.outcome is not None and not isinstance(step, ModelUsage):
+        if self.outcome is not None:
             raise StepRefused(f"{type(step).__name__} came after the outcome, which is a run's last step")
         match step:
             case Text():
@@ -195,8 +195,6 @@ class Pipeline:
                 yield from self._items.call(step)
             case Reasoning():
                 yield from self._items.reasoning(step)
-            case ModelUsage():
-                self.spent(step)
             case Success() | Interrupted() | Cancelled():
                 self.outcome = step
                 self._takes_steps = False

@@ -248,6 +248,9 @@ def test_the_short_way_of_a_token_makes_the_event_of_the_long_way(steps):
     pipeline, _ = make_pipeline(**FIELDS)
     pipeline.start()
     for step in steps:
+        if isinstance(step, ModelUsage):
+            pipeline.spent(step)
+            continue
         item = pipeline.continued(step)
         try:
             events = pipeline.feed(step)

@@ -3,12 +3,13 @@
 import asyncio
 
 import pytest
-from support.agents import Scripted, run_input
+from support.agents import Scripted, play, run_input
 from support.server import serving, until
 from support.streams import judge, parse_sse, types
 
 from adapters.base import AdapterError, Cancelled, Interrupted, ModelUsage, Success, Text
 from sidecar.runs.usage import Usage
+from sidecar.runs.values import StepRefused
 
 
 def summed(*calls):
@@ -81,6 +82,11 @@ def test_what_is_told_after_the_end_is_ignored():
 def test_what_is_no_usage_is_the_tellers_error():
     with pytest.raises(TypeError, match="as a ModelUsage, not as dict"):
         summed({"input_tokens": 3})
+
+
+def test_usage_is_no_step():
+    with pytest.raises(StepRefused, match="ModelUsage is no step"):
+        play([ModelUsage("p", "m", 1)])
 
 
 # ---- through runs -------------------------------------------------------------------------------
