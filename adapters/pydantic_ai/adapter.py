@@ -4,14 +4,14 @@
 of `run_stream_events`, which passes them between two tasks.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from ag_ui.core import AgentCapabilities, MessagesSnapshotEvent, RunAgentInput
 from pydantic_ai import Agent
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.capabilities import ReinjectSystemPrompt
+from pydantic_ai.capabilities import AgentCapability, ReinjectSystemPrompt
 from pydantic_ai.exceptions import RunCancelled, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models import Model
@@ -22,6 +22,7 @@ from adapters.base import AdapterError, Cancelled, Interrupted, Outcome, RunCont
 from adapters.pydantic_ai.capabilities import capabilities_of
 from adapters.pydantic_ai.dependencies import Dependencies, DepsFactory, shared_state
 from adapters.pydantic_ai.failures import EXPLAINED, explained
+from adapters.pydantic_ai.files import UsableFiles
 from adapters.pydantic_ai.frontend import frontend_toolsets, refuse_taken_names
 from adapters.pydantic_ai.history import Trust, load_messages, refuse_private, user_content, with_context
 from adapters.pydantic_ai.resume import Resumption, resume
@@ -158,9 +159,14 @@ class PydanticAI:
             usage_limits=self._limits,
             timeout=self._timeout,
             toolsets=frontend_toolsets(run.input.tools),
-            capabilities=[] if self._trust.system_messages else [ReinjectSystemPrompt(replace_existing=True, id=None)],
+            capabilities=[UsableFiles(run.warn), *self._own_prompt()],
             infer_name=False,
         )
+
+    def _own_prompt(self) -> Iterable[AgentCapability[Any]]:
+        """Make the agent's system prompt the only one: the client's history has none, or one of its own."""
+        if not self._trust.system_messages:
+            yield ReinjectSystemPrompt(replace_existing=True, id=None)
 
     def _history(self, run: RunContext, resumption: Resumption) -> list[ModelMessage]:
         """What the model gets to see, the open calls last."""

@@ -24,6 +24,7 @@ from pydantic_ai.messages import (
     VideoUrl,
 )
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
+from structlog.testing import capture_logs
 from support.session import session
 
 from adapters.pydantic_ai import PydanticAI
@@ -377,3 +378,25 @@ async def test_the_agents_own_prompt_is_what_the_model_gets():
         prompts = [part.content for one in messages for part in one.parts if part.part_kind == "system-prompt"]
         assert prompts == ["You are ours."]
         assert messages[-1].instructions == "Be brief."
+
+
+async def test_a_file_that_the_model_cannot_take_is_left_out():
+    """B39: the run goes on with the rest, and the history keeps the file for another model."""
+    agent, seen = scripted(["ok"], ["ok"])
+    agent.model.profile["supports_audio_file_input"] = False
+    parts = [
+        {"type": "text", "text": "listen"},
+        {"type": "audio", "source": {"type": "data", "value": "UklGRg==", "mimeType": "audio/wav"}},
+        {"type": "image", "source": {"type": "url", "value": "https://example.com/a.png"}},
+    ]
+    async with session(PydanticAI(agent)) as client:
+        with capture_logs() as logs:
+            run = await client.say(parts)
+        assert run.text == "ok"
+        only = [{**parts[1]}]
+        assert (await client.say(only)).text == "ok"
+    kinds = [[type(item).__name__ for item in part.content] for message in seen[1] for part in message.parts[-1:]]
+    assert kinds[0] == ["str", "ImageUrl"]
+    assert [entry["warning"] for entry in logs if "warning" in entry] == [
+        "the model takes no audio files: those of the user are left out of what it is sent"
+    ]
