@@ -293,6 +293,7 @@ async def peer(agent: Agent[Any, Any], **options: Any) -> AsyncGenerator[Thread,
     """A thread with PydanticAI's own adapter, told to report what it can. `deps` makes the dependencies of a run."""
     tokens: list[CancellationToken] = []
     deps = options.pop("deps", lambda: None)
+    options.pop("deps_factory", None)
 
     async def run(request: Request) -> Response:
         tokens.append(CancellationToken())

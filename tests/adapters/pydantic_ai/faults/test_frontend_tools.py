@@ -3,6 +3,7 @@
 import json
 
 from pydantic_ai.messages import ModelRequest, ToolReturnPart
+from support.bank import APPROVED, Bank, pays
 from support.beside import beside
 from support.peer import Script, call, ill_formed
 
@@ -79,6 +80,51 @@ async def test_server_and_frontend_tools_in_one_turn(serve):
     assert sorted(notes) == ["a", "b"]
     assert {key: part.content for key, part in results(model).items()} == {**first.results, "c2": "yes"}
     assert ill_formed(model.seen[-1]) == []
+
+
+@beside(
+    tried="A server tool, a frontend tool and a call to approve in one turn; the approval comes first",
+    peer="RUN_ERROR: nothing can be approved before the frontend call is answered",
+    ours="The approved call runs, the frontend call stays pending, and the model goes on when it is answered",
+    fails=r"\(\[\], \{\}, \{\}\) == \(\[5\]",
+)
+async def test_three_kinds_of_calls_in_one_turn(serve):
+    """B16, B11."""
+    bank = Bank([call("look", '{"what":"a"}', "c1", 0), pays(5, "c2", 1), call("pick", "{}", "c3", 2)])
+    async with serve(bank.agent()) as thread:
+        asked = await thread.say("go", tools=[PICK])
+        assert (asked.breaches, list(asked.open), asked.results) == ([], ["c2"], {"c1": "saw a"})
+        paid = await thread.resume({asked.open["c2"]: APPROVED}, tools=[PICK])
+        assert paid.breaches == []
+        assert (bank.paid, paid.results, paid.calls) == ([5], {"c2": "paid 5"}, {})
+        assert (paid.text, paid.ended) == ("", "success")
+        await thread.answer("c3", "red")
+        answer = await thread.run(tools=[PICK])
+    assert (answer.breaches, answer.text) == ([], "done")
+    assert (bank.looked, bank.paid) == (["a"], [5])
+    assert {key: part.content for key, part in bank.results().items()} == {"c1": "saw a", "c2": "paid 5", "c3": "red"}
+    assert ill_formed(bank.model.seen[-1]) == []
+
+
+@beside(
+    tried="The same, and the answer to the frontend call comes first",
+    peer="The call to approve is dropped, and the model answers",
+    ours="The run is interrupted again; when the call is approved, the model gets all three results",
+    fails="'success' == 'interrupt'",
+)
+async def test_the_frontend_answer_comes_before_the_approval(serve):
+    """B16, B25 b."""
+    bank = Bank([call("look", '{"what":"a"}', "c1", 0), pays(5, "c2", 1), call("pick", "{}", "c3", 2)])
+    async with serve(bank.agent()) as thread:
+        asked = await thread.say("go", tools=[PICK])
+        await thread.answer("c3", "red")
+        waiting = await thread.run(tools=[PICK])
+        assert waiting.breaches == []
+        assert waiting.ended == "interrupt"
+        assert (waiting.open, waiting.text, bank.paid) == (asked.open, "", [])
+        answer = await thread.resume(dict.fromkeys(waiting.open.values(), APPROVED), tools=[PICK])
+    assert (answer.breaches, answer.text, bank.paid) == ([], "done", [5])
+    assert {key: part.content for key, part in bank.results().items()} == {"c1": "saw a", "c2": "paid 5", "c3": "red"}
 
 
 @beside(

@@ -1,9 +1,9 @@
 """What a client's history holds, and may hold: beside PydanticAI's own adapter."""
 
-from pydantic_ai import BinaryContent, ImageUrl
+from pydantic_ai import BinaryContent, ImageUrl, RunContext
 from pydantic_ai.messages import ModelRequest, SystemPromptPart, ToolCallPart, ToolReturnPart
 from support.beside import beside
-from support.peer import Script, ill_formed
+from support.peer import Script, call, ill_formed
 
 USER = {"id": "u1", "role": "user", "content": "do it"}
 AGAIN = {"id": "u9", "role": "user", "content": "hello again"}
@@ -221,3 +221,28 @@ async def test_context_reaches_the_model(serve):
     assert "3 items" in prompts
     assert ("checkout" in prompts, "do it" in prompts) == (True, True)
     assert "3 items" not in str([message.instructions for message in model.seen[-1]])
+
+
+@beside(
+    tried="The run input has forwardedProps",
+    peer="They do not reach the agent; the application has to read them off the request",
+    ours="What makes the agent's dependencies gets them, unaltered",
+    fails="tenant",
+)
+async def test_forwarded_props_reach_the_agent(serve):
+    """B41."""
+    seen = []
+    model = Script([call("look")])
+    agent = model.agent(deps_type=dict)
+
+    @agent.tool
+    def look(ctx: RunContext[dict]) -> str:
+        seen.append(ctx.deps)
+        return "seen"
+
+    props = {"tenant": "x", "n": None, "nested": {"list": [None, 1]}}
+    options = {"deps": dict, "deps_factory": lambda run: run.input.forwarded_props}
+    async with serve(agent, **options) as thread:
+        answer = await thread.say("look", forwardedProps=props)
+    assert answer.breaches == []
+    assert seen == [props]

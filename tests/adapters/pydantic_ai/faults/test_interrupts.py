@@ -118,9 +118,9 @@ async def test_the_call_is_refused(serve):
 
 
 @beside(
-    tried="The payload of an approval does not fit its schema",
+    tried="Two calls are to approve, and the payload of one answer does not fit its schema",
     peer="RUN_ERROR without a code",
-    ours="RUN_ERROR with the code `invalid_resume`; nothing is executed",
+    ours="RUN_ERROR with the code `invalid_resume`; nothing is executed, and both calls can still be answered",
     fails="invalid_resume",
 )
 async def test_the_payload_does_not_fit(serve):
@@ -130,9 +130,11 @@ async def test_the_payload_does_not_fit(serve):
         async with serve(bank.agent()) as thread:
             asked = await thread.say("pay")
             answer = await thread.resume({asked.open["c1"]: APPROVED, asked.open["c2"]: payload})
-        assert answer.breaches == []
-        assert (answer.ended, bank.paid) == ("RUN_ERROR", [])
-        assert answer.outcome.get("code") == "invalid_resume"
+            assert answer.breaches == []
+            assert (answer.ended, bank.paid) == ("RUN_ERROR", [])
+            assert answer.outcome.get("code") == "invalid_resume"
+            answer = await thread.resume(dict.fromkeys(asked.open.values(), APPROVED))
+        assert (answer.ended, sorted(bank.paid)) == ("success", [1, 2])
 
 
 @beside(
@@ -308,6 +310,7 @@ async def test_the_approval_is_echoed_as_a_result(serve):
     assert answer.ended == "success"
     assert (bank.paid, answer.results) == ([100], {"c1": "paid 100"})
     assert bank.results()["c1"].content == "paid 100"
+    assert [message["content"] for message in thread.messages if message["role"] == "tool"] == ["paid 100"]
 
 
 @beside(

@@ -9,6 +9,8 @@ from support.beside import SAME
 PAGE = Path(__file__).parents[4] / "docs" / "beside-pydantic-ai.md"
 MODULES = {
     "test_stream": "Text, calls, results, reasoning",
+    "test_repeated_ids": "Call ids that come again",
+    "test_retries": "What goes wrong at first",
     "test_frontend_tools": "Frontend tools",
     "test_interrupts": "Approvals",
     "test_forged_approvals": "Approvals of what nobody asked for",

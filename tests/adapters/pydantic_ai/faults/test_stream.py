@@ -8,7 +8,6 @@ from pydantic_ai.messages import (
     NativeToolReturnPart,
     TextPart,
     ThinkingPart,
-    ToolCallPart,
     ToolReturnPart,
 )
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall
@@ -99,24 +98,6 @@ async def test_the_model_fails_while_it_reasons(serve):
     assert answer.breaches == []
     assert (answer.ended, len(answer.of("RUN_ERROR"))) == ("RUN_ERROR", 1)
     assert [one["delta"] for one in answer.of("REASONING_MESSAGE_CONTENT")] == ["a"]
-
-
-@beside(
-    tried="A provider gives the calls of two turns the same id",
-    peer="The second call reopens the first under another parent: one call with both arguments and two results",
-    ours="The second call gets an id of its own, and both keep their arguments and results",
-    fails="reopen-agrees",
-)
-async def test_a_provider_repeats_a_call_id(serve):
-    """Fault 10 of PydanticAI's own adapter; B14."""
-    model = Script([call("say", '{"word":"x"}')], [call("say", '{"word":"y"}')])
-    async with serve(model.agent(tools=[say])) as thread:
-        answer = await thread.say("say x and y")
-        await thread.say("and again?")
-    assert answer.breaches == []
-    assert list(answer.calls.values()) == ['{"word":"x"}', '{"word":"y"}']
-    assert list(answer.results.items()) == list(zip(answer.calls, ["x", "y"], strict=True))
-    assert [part.args for part in model.parts if isinstance(part, ToolCallPart)] == ['{"word":"x"}', '{"word":"y"}']
 
 
 @beside(
