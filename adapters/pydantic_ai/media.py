@@ -44,17 +44,17 @@ def fit(part: ContentPart, trust: Trust) -> ContentPart:
     """
     if isinstance(part, TextPart):
         return part
+    update: dict[str, Any] = {"metadata": _metadata(part.metadata)}
     match part.source:
-        case UrlSource() as source:
-            refuse_url(source.value, trust)
-            fitted: Any = source.model_copy(update={"mime_type": _bare(source.mime_type or "") or None})
-        case DataSource() as source:
-            update = {"value": _base64(source.value), "mime_type": _of_kind(part.type, source.mime_type)}
-            fitted = source.model_copy(update=update)
-        case FileSource() as source:
+        case UrlSource(value=url, mime_type=mime_type) as source:
+            refuse_url(url, trust)
+            update["source"] = source.model_copy(update={"mime_type": _bare(mime_type or "") or None})
+        case DataSource(value=value, mime_type=mime_type) as source:
+            fitted = {"value": _base64(value), "mime_type": _of_kind(part.type, mime_type)}
+            update["source"] = source.model_copy(update=fitted)
+        case source:
             _refuse_file(source, trust)
-            fitted = source
-    return part.model_copy(update={"source": fitted, "metadata": _metadata(part.metadata)})
+    return part.model_copy(update=update)
 
 
 def refuse_url(url: str, trust: Trust) -> None:

@@ -526,6 +526,7 @@ PUBLIC = [
     "http://0x7g.1",
     "http://127..1",
     "http://[zz]",
+    "http://[::zz]",
     "data:image/png;base64,AAAA",
     "s3://bucket/x",
     "x.png",
@@ -540,6 +541,7 @@ def test_a_url_that_leads_to_a_private_host_is_refused(value):
         refuse_private(messages, Trust())
     assert refusal.value.path == ("messages", 1, "content", 1, "source", "value")
     assert refusal.value.code == "invalid_input"
+    assert "one that leads to '" in refusal.value.found
     refuse_private(messages, Trust(private_urls=True))
 
 
@@ -548,11 +550,12 @@ def test_any_other_url_is_not(value):
     refuse_private(messages_of([user([url(value)]), calls("c1"), result([url(value)]), thought()]), Trust())
 
 
-def test_a_private_url_in_the_parts_of_a_result_is_refused():
-    with pytest.raises(InputRefused) as refusal:
-        refuse_private(messages_of([calls("c1"), result([url("http://[::1]/")])]), Trust())
-    assert refusal.value.path[:2] == ("messages", 1)
-    assert "'::1'" in refusal.value.found
+def test_a_private_url_in_a_result_is_left_out_because_a_tool_of_the_server_may_have_returned_it():
+    history = [calls("c1"), result([{"type": "text", "text": "here"}, url("http://[::1]/")])]
+    refuse_private(messages_of(history), Trust())
+    loaded, (warning,) = load(*history)
+    assert loaded[1].parts[0].content == "here"
+    assert "private" in warning
 
 
 # ---- context --------------------------------------------------------------------------------------
