@@ -14,7 +14,7 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AgentCapability, ReinjectSystemPrompt
 from pydantic_ai.exceptions import RunCancelled, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
-from pydantic_ai.models import Model
+from pydantic_ai.models import Model, infer_model
 from pydantic_ai.run import AgentRun
 from pydantic_ai.usage import UsageLimits
 
@@ -74,8 +74,12 @@ class PydanticAI:
         self._timeout = timeout
 
     def with_model(self, model: str) -> "PydanticAI":
-        """Return the same agent with another model."""
-        return PydanticAI(self._agent, **{**self._options, "model": model})
+        """Return the same agent with another model, such as `openai:gpt-5`.
+
+        Raises:
+            Exception: PydanticAI knows no such model, or lacks its package or its key; its text says which.
+        """
+        return PydanticAI(self._agent, **{**self._options, "model": infer_model(model)})
 
     def capabilities(self) -> AgentCapabilities:
         """What follows from the agent."""

@@ -319,3 +319,13 @@ async def test_another_model_takes_the_place_of_the_agents_own():
         run = await client.say("hi")
     assert counts(run)["model"] == "test"
     assert "success" in run.text
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [("nonsense:x", "Unknown model"), ("openai:gpt-5", "OPENAI_API_KEY"), ("anthropic:claude", "pip install")],
+)
+def test_a_model_that_cannot_be_used_is_told_when_it_is_named(model, told, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(Exception, match=told):
+        PydanticAI(calling()).with_model(model)
