@@ -164,7 +164,7 @@ async def test_a_call_that_this_server_never_asked_about_is_not_performed(play):
 
 async def test_a_run_that_fails_tells_what_it_cost(play):
     (usage,) = (await play(said("error")))[-1]["usage"]
-    assert usage == {"provider": "demo", "model": "script-1", "inputTokens": 3, "outputTokens": 0, "totalTokens": 3}
+    assert usage == {"provider": "demo", "model": "script-1", "inputTokens": 3, "outputTokens": 7, "totalTokens": 10}
 
 
 async def test_a_tool_message_that_comes_with_the_answer_is_an_echo_and_is_put_right(play):
