@@ -256,5 +256,5 @@ class TakesModel(Protocol):
         """Make the adapter that asks `model`, named `provider:name`; this one stays as it is.
 
         Raises:
-            ValueError: There is no such model; the text says what to do.
+            Exception: There is no such model, or it cannot be asked here; the text says what to do.
         """

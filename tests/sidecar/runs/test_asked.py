@@ -1,6 +1,7 @@
 """Which interrupts of a thread are open, and for how long."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 from ag_ui.core import Interrupt, RunAgentInput
@@ -167,6 +168,32 @@ async def test_a_run_that_refuses_its_answers_opens_nothing_that_another_used_up
         writer.close()
         await served.run(run_input(runId="looks"))
     assert seen == [[], ["one", "two"], ["one"], ["two"]]
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_was_left_behind_closes_and_opens_nothing_when_it_comes_to_its_end():
+    late, seen = asyncio.Event(), []
+
+    async def agent(run):
+        seen.append(sorted(run.asked))
+        if run.input.run_id == "asks":
+            yield Interrupted([ONE, TWO])
+        if run.input.run_id == "ignores its stop":
+            yield Text("a")
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(3600)
+            await late.wait()
+
+    async with serving({"agent": Scripted(agent)}, stop_grace=0.05) as served:
+        await served.run(run_input(runId="asks"))
+        reader, writer = await served.open(answering("one", runId="ignores its stop"))
+        await reader.readuntil(b"TEXT_MESSAGE_CONTENT")
+        writer.close()
+        await until(lambda: served.runtime.terms.background.left_behind)
+        late.set()
+        await until(lambda: not served.runtime.terms.background.left_behind)
+        await served.run(run_input(runId="looks"))
+    assert seen == [[], ["one", "two"], ["two"]]
 
 
 @pytest.mark.anyio
