@@ -8,11 +8,12 @@ from contextvars import ContextVar
 
 from pydantic import BaseModel
 from pydantic_ai import Agent, DeferredToolRequests, RunContext, UsageLimits
-from pydantic_ai.messages import TextPart, ToolCallPart
+from pydantic_ai.messages import TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import DeltaToolCall
 from pydantic_ai.toolsets import FunctionToolset
 from pydantic_ai.usage import RequestUsage
 from support.beside import beside
-from support.peer import Provider, Script, call
+from support.peer import Provider, Script, call, ill_formed
 
 
 def say(word: str) -> str:
@@ -225,6 +226,31 @@ async def test_a_stop_for_an_older_client(serve):
 
 
 @beside(
+    tried="A run is stopped in the middle of a call's arguments, and the user goes on",
+    ours="The call closes as far as it came; the model reads that it was not executed",
+)
+async def test_a_stop_in_the_middle_of_arguments(serve):
+    """B60 c."""
+    begun = asyncio.Event()
+
+    async def goes_on():
+        begun.set()
+        await asyncio.Event().wait()
+
+    cut = {1: DeltaToolCall(name="say", json_args='{"word": "Os', tool_call_id="c1")}
+    model = Script(["hm ", cut, goes_on])
+    async with serve(model.agent(tools=[say])) as thread:
+        answer = await stopped(thread, begun)
+        again = await thread.say("and?")
+    assert answer.breaches == again.breaches == []
+    assert (answer.ended, answer.calls) == ("cancelled", {"c1": '{"word": "Os'})
+    assert (again.ended, again.text, again.results) == ("success", "done", {})
+    assert ill_formed(model.seen[-1]) == []
+    (result,) = [part for part in model.parts if isinstance(part, ToolReturnPart)]
+    assert result.outcome != "success"
+
+
+@beside(
     tried="A run is stopped while two tools run at once",
     ours="Both are cancelled and cleaned up before the run ends as cancelled, with what it cost; the thread goes on",
 )
@@ -253,6 +279,38 @@ async def test_a_stop_while_tools_run(serve):
         again = await thread.say("hello again")
     assert again.breaches == []
     assert (again.text, again.ended) == ("done", "success")
+
+
+@beside(
+    tried="A run is stopped while an approved tool runs, and the approval is sent again",
+    peer="RUN_ERROR",
+    ours="The tool does not run again; the model reads that it did not come to its end",
+    fails="'RUN_ERROR' == 'success'",
+)
+async def test_a_stop_while_an_approved_tool_runs(serve):
+    """B27, B57."""
+    begun, paid, model = asyncio.Event(), [], Script([call("pay", '{"amount": 1}')])
+    agent = model.agent(output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain(requires_approval=True)
+    async def pay(amount: int) -> None:
+        paid.append(amount)
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with serve(agent) as thread:
+        asked = await thread.say("pay")
+        running = asyncio.create_task(thread.resume({asked.open["c1"]: {"approved": True}}))
+        await begun.wait()
+        await thread.stop()
+        answer = await running
+        again = await thread.resume({asked.open["c1"]: {"approved": True}})
+    assert (answer.ended, paid) == ("cancelled", [1])
+    assert again.ended == "success"
+    assert answer.breaches == again.breaches == []
+    assert ill_formed(model.seen[-1]) == []
+    (result,) = [part for part in model.parts if isinstance(part, ToolReturnPart)]
+    assert result.outcome != "success"
 
 
 @beside(

@@ -1,11 +1,12 @@
 """Approvals: beside PydanticAI's own adapter."""
 
+import json
 from datetime import UTC, datetime
 
-from pydantic_ai import ApprovalRequired, RunContext
+from pydantic_ai import ApprovalRequired, CallDeferred, DeferredToolRequests, RunContext
 from support.bank import APPROVED, Bank, pays
 from support.beside import beside
-from support.peer import call, entry
+from support.peer import Script, call, entry
 
 
 @beside(
@@ -98,6 +99,55 @@ async def test_a_tool_asks_by_itself(serve):
     metadata = asked.outcome["interrupts"][0]["metadata"]
     assert (metadata["at"], metadata["limits"]) == ("2026-01-02T00:00:00Z", [1, 2])
     assert answer.results == {"c1": "sent 7"}
+
+
+@beside(
+    tried="The agent's output type says nothing of calls that wait",
+    peer="RUN_ERROR, and the call gets a result that says it was interrupted",
+    ours="The run ends with the interrupt all the same",
+    fails="'RUN_ERROR' == 'interrupt'",
+)
+async def test_the_output_type_says_nothing_of_waiting_calls(serve):
+    """B05."""
+    model, paid = Script([pays(100)]), []
+    agent = model.agent()
+
+    @agent.tool_plain(requires_approval=True)
+    def pay(amount: int) -> str:
+        paid.append(amount)
+        return "paid"
+
+    async with serve(agent) as thread:
+        asked = await thread.say("pay")
+        assert asked.ended == "interrupt"
+        assert (asked.breaches, asked.results, paid) == ([], {}, [])
+        answer = await thread.resume({asked.open["c1"]: APPROVED})
+    assert answer.breaches == []
+    assert (answer.results, answer.text, paid) == ({"c1": "paid"}, "done", [100])
+
+
+@beside(
+    tried="A server tool leaves its result to somebody outside",
+    peer="Success with the call pending, though the client offered no such tool",
+    ours="The run ends with an interrupt that asks for the result; its answer is the call's result",
+    fails="'success' == 'interrupt'",
+)
+async def test_a_result_comes_from_outside(serve):
+    """B21."""
+    model = Script([call("review")])
+    agent = model.agent(output_type=[str, DeferredToolRequests])
+
+    @agent.tool_plain
+    def review() -> str:
+        raise CallDeferred
+
+    async with serve(agent) as thread:
+        asked = await thread.say("review")
+        assert asked.ended == "interrupt"
+        answer = await thread.resume({asked.open["c1"]: {"result": {"verdict": "good"}}})
+    assert asked.breaches == answer.breaches == []
+    assert json.loads(answer.results["c1"]) == {"verdict": "good"}
+    assert (answer.text, answer.ended) == ("done", "success")
 
 
 @beside(

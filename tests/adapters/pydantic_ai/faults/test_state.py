@@ -6,9 +6,9 @@ from decimal import Decimal
 from enum import Enum
 from uuid import UUID
 
-from ag_ui.core import StateDeltaEvent
+from ag_ui.core import CustomEvent, StateDeltaEvent, StateSnapshotEvent
 from pydantic import BaseModel
-from pydantic_ai import RunContext, ToolReturn
+from pydantic_ai import DeferredToolRequests, RunContext, ToolReturn
 from pydantic_ai.ui import StateDeps
 from support.beside import beside
 from support.peer import Script, call
@@ -73,6 +73,53 @@ async def test_the_first_change_of_a_state_that_the_client_does_not_have(serve):
         answer = await thread.say("replace")
     assert answer.breaches == []
     assert answer.consumer.state["n"] == 5
+
+
+@beside(
+    tried="A tool sends events of its own: a custom one, a snapshot of the state, and a delta",
+    ours="They come after its result, and the consumer's state follows",
+)
+async def test_a_tool_sends_events(serve):
+    """B47."""
+
+    def tell() -> ToolReturn:
+        events = [
+            CustomEvent(name="com.example.told", value={"a": 1}),
+            StateSnapshotEvent(snapshot={"k": 1}),
+            StateDeltaEvent(delta=[{"op": "add", "path": "/z", "value": 2}]),
+        ]
+        return ToolReturn("told", metadata=events)
+
+    async with serve(Script([call("tell")]).agent(tools=[tell])) as thread:
+        answer = await thread.say("tell", state={"a": 0})
+    assert answer.breaches == []
+    assert answer.results == {"c1": "told"}
+    assert [one["value"] for one in answer.of("CUSTOM")] == [{"a": 1}]
+    assert answer.consumer.state == {"k": 1, "z": 2}
+
+
+@beside(
+    tried="A tool changes the state when it has been approved",
+    peer="Nothing is sent: the consumer keeps the old state",
+    ours="The resumed run sends the change",
+    fails="'n': 10",
+)
+async def test_an_approved_tool_changes_the_state(serve):
+    """Fault 8 of PydanticAI's own adapter; B49."""
+    model = Script([call("gate")])
+    agent = model.agent(deps_type=StateDeps[Counter], output_type=[str, DeferredToolRequests])
+
+    @agent.tool(requires_approval=True)
+    def gate(ctx: RunContext[StateDeps[Counter]]) -> str:
+        ctx.deps.state.n += 10
+        return "gated"
+
+    async with serve(agent, deps=deps) as thread:
+        asked = await thread.say("gate", state={"n": 0, "items": []})
+        answer = await thread.resume({asked.open["c1"]: {"approved": True}}, state=asked.consumer.state)
+    assert asked.breaches == answer.breaches == []
+    assert asked.consumer.state == {"n": 0, "items": []}
+    assert answer.consumer.state == {"n": 10, "items": []}
 
 
 @beside(
