@@ -20,6 +20,8 @@ from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.models import Model
 from pydantic_ai.toolsets import FunctionToolset
 
+from adapters.pydantic_ai.files import profile_of
+
 Profile = dict[str, Any]
 
 
@@ -34,7 +36,7 @@ def capabilities_of(agent: AbstractAgent[Any, Any], model: Model | str | None, *
         has_state: Its dependencies share a state.
     """
     used = model or agent.model
-    profile: Profile = {**used.profile} if isinstance(used, Model) else {}
+    profile: Profile = {**profile_of(used)} if isinstance(used, Model) else {}
     return AgentCapabilities(
         identity=IdentityCapabilities(
             name=agent.name,

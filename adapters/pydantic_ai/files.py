@@ -10,8 +10,17 @@ from typing import Any
 from pydantic_ai._file_input import SendableFile, unsupported_file_input
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelRequestPart, UserContent, UserPromptPart
-from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.tools import RunContext
+
+
+def profile_of(model: Model) -> ModelProfile:
+    """What a model says of itself; nothing, where it stands for several."""
+    try:
+        return model.profile
+    except NotImplementedError:  # a FallbackModel: each of its models is another
+        return ModelProfile()
 
 
 @dataclass
@@ -22,10 +31,12 @@ class UsableFiles(AbstractCapability[Any]):
     """Is told each kind of file that is left out."""
 
     async def prepare_model_request(
-        self, ctx: RunContext[Any], request_context: ModelRequestContext  # noqa: ARG002 - a hook
+        self,
+        ctx: RunContext[Any],
+        request_context: ModelRequestContext,  # noqa: ARG002 - a hook
     ) -> ModelRequestContext:
         """Leave out what the model that is about to be asked cannot take. The run's own history keeps it."""
-        profile = request_context.model.profile
+        profile = profile_of(request_context.model)
 
         def is_usable(item: UserContent) -> bool:
             kind = unsupported_file_input(item, profile) if isinstance(item, SendableFile) else None

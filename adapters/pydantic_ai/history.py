@@ -34,7 +34,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import DeferredToolResults
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-from adapters.base import AdapterError, InputRefused, RunContext
+from adapters.base import InputRefused
 from adapters.conversation import Notes
 from adapters.pydantic_ai.media import Trust, Unusable, private_host, screened
 from adapters.pydantic_ai.readable import is_native, readable
@@ -42,7 +42,6 @@ from adapters.pydantic_ai.readable import is_native, readable
 __all__ = [
     "Trust",
     "is_native",
-    "load_history",
     "load_messages",
     "refuse_private",
     "user_content",
@@ -74,17 +73,6 @@ def load_messages(
     history = [_without_refused_files(message, trust, notes) for message in history]
     notes.tell(warn)
     return _sanitized(agent, history, trust, keep_calls, warn)
-
-
-def load_history(agent: AbstractAgent[Any, Any], run: RunContext) -> list[ModelMessage]:
-    """Read a run's messages from a client that is trusted with nothing.
-
-    Raises:
-        AdapterError: There are none, so that there is nothing to answer.
-    """
-    if not run.input.messages:
-        raise AdapterError("The run input has no messages to answer.", "no_messages")
-    return load_messages(agent, run.input.messages, trust=Trust(), warn=run.warn)
 
 
 def refuse_private(messages: Sequence[Message], trust: Trust) -> None:

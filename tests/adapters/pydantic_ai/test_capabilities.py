@@ -3,6 +3,7 @@
 import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.ui import StateDeps
@@ -110,3 +111,13 @@ async def test_structured_output_state_and_reasoning_hold():
     assert run.of("RUN_FINISHED")[0]["result"] == {"value": 7}
     assert [event["delta"] for event in run.of("REASONING_MESSAGE_CONTENT")] == ["hm"]
     assert client.state == {"items": []}
+
+
+async def test_several_models_in_one_say_nothing_and_run():
+    async def model(messages, info):
+        yield "hi"
+
+    agent = Agent(FallbackModel(FunctionModel(stream_function=model), TestModel()))
+    assert "multimodal" not in await declared(PydanticAI(agent))
+    async with session(PydanticAI(agent)) as client:
+        assert (await client.say("hello")).text == "hi"
