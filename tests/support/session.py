@@ -1,8 +1,9 @@
 """A client that goes on with its thread: run after run, each judged, folded, and answered by the next input."""
 
 import itertools
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,20 +12,61 @@ from conformance.exchange import Exchange
 from conformance.judge import judge
 from conformance.rules import CATALOGUE, Level
 from support.server import Served, serving
+from support.streams import sse
 
 MUSTS = [rule for rule in CATALOGUE.values() if rule.level is Level.MUST]
 
 
 @dataclass
+class Heard:
+    """One stream, the run input that it answers, and what our consumer made of it."""
+
+    run_input: dict[str, Any]
+    body: str
+    """As the server wrote it; where a test had the events only, they are written again."""
+    ending: Ending
+    error: dict[str, Any] | None
+    interrupts: list[dict[str, Any]]
+    pending: list[str]
+    result: Any
+    messages: list[dict[str, Any]]
+    state: Any
+
+
+@dataclass
+class Peer:
+    """A kind of client, and all that the sessions of such clients have heard."""
+
+    version: str | None = "1.0"
+    """The protocol version that it declares; None is a client from before 1.0."""
+    heard: list[Heard] = field(default_factory=list)
+
+
+_playing: list[Peer] = []
+"""Whose sessions begin now; the innermost block last."""
+
+
+@contextmanager
+def played_by(peer: Peer) -> Iterator[None]:
+    """Make the sessions that begin in the block those of such a client."""
+    _playing.append(peer)
+    try:
+        yield
+    finally:
+        _playing.pop()
+
+
+@dataclass
 class Played:
-    """One run, as its client saw it."""
+    """One run, as its client saw it. What an older peer is told in other words stands here as it was meant."""
 
     events: list[dict[str, Any]]
     consumer: Consumer
 
     @property
     def ending(self) -> Ending:
-        return self.consumer.ending
+        is_stopped = self.events[-1].get("outcome") == {"type": "cancelled"}
+        return Ending.CANCELLED if is_stopped else self.consumer.ending
 
     @property
     def asked(self) -> list[dict[str, Any]]:
@@ -67,6 +109,7 @@ class Session:
     more: dict[str, Any] = field(default_factory=dict)
     """Further members of each run input."""
     numbers: Any = field(default_factory=lambda: itertools.count(1))
+    peer: Peer = field(default_factory=lambda: _playing[-1] if _playing else Peer())
 
     async def say(self, content: Any, **more: Any) -> Played:
         """Send a user message."""
@@ -93,23 +136,41 @@ class Session:
     def document(self, **more: Any) -> dict[str, Any]:
         """The next run input."""
         state = {} if self.state is None else {"state": self.state}
-        ids = {"threadId": self.thread, "runId": f"run-{next(self.numbers)}", "protocolVersion": "1.0"}
-        return {**ids, "messages": list(self.messages), "tools": self.tools, **state, **self.more, **more}
+        ids = {"threadId": self.thread, "runId": f"run-{next(self.numbers)}"}
+        declared = {} if self.peer.version is None else {"protocolVersion": self.peer.version}
+        return {**ids, **declared, "messages": list(self.messages), "tools": self.tools, **state, **self.more, **more}
 
     async def run(self, **more: Any) -> Played:
         """Run on what the client holds, judge the stream, and hold what came."""
-        document = self.document(**more)
+        document = deepcopy(self.document(**more))
         response, events = await self.served.run(document)
         assert response.status_code == 200, response.text
-        return self.read(document, events)
+        return self.read(document, events, response.text)
 
-    def read(self, document: dict[str, Any], events: list[dict[str, Any]]) -> Played:
+    def read(self, document: dict[str, Any], events: list[dict[str, Any]], body: str = "") -> Played:
         """Judge a stream and hold what came."""
         assert [str(one) for one in judge(Exchange(run_input=document, events=events), MUSTS)] == []
         consumer = Consumer(document)
         list(consumer.read(events))
         self.messages, self.state = list(consumer.messages), consumer.state
-        return Played(events, consumer)
+        made = {
+            name: getattr(consumer, name) for name in ("ending", "error", "interrupts", "result", "messages", "state")
+        }
+        heard = {"run_input": document, "body": body or sse(events).decode(), "pending": consumer.pending_tool_calls}
+        self.peer.heard.append(Heard(**deepcopy({**heard, **made})))
+        meant = events if self.peer.version is not None else [as_meant(event, consumer) for event in events]
+        return Played(meant, consumer)
+
+
+def as_meant(event: dict[str, Any], consumer: Consumer) -> dict[str, Any]:
+    """Say an event of an older peer in today's words, where that peer has none for what is meant."""
+    match event:
+        case {"type": "RUN_ERROR", "code": "cancelled", "message": _, **rest}:
+            return {**rest, "type": "RUN_FINISHED", "outcome": {"type": "cancelled"}}
+        case {"type": "RUN_FINISHED", "outcome": {"type": "success", **more}} if consumer.pending_tool_calls:
+            assert more == {}
+            return {**event, "outcome": {"type": "success", "pendingToolCallIds": consumer.pending_tool_calls}}
+    return event
 
 
 @asynccontextmanager
