@@ -13,7 +13,7 @@ What goes out:
 - `usage`, `failures`, `capabilities`: what a run cost, why it failed, what the agent declares
 """
 
+from adapters.media import Trust
 from adapters.pydantic_ai.adapter import PydanticAI
-from adapters.pydantic_ai.media import Trust
 
 __all__ = ["PydanticAI", "Trust"]

@@ -16,8 +16,6 @@ from ag_ui.core import (
     Message,
     RunAgentInput,
     SystemMessage,
-    TextPart,
-    UrlSource,
     UserMessage,
 )
 from pydantic_ai.agent import AbstractAgent
@@ -34,9 +32,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import DeferredToolResults
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-from adapters.base import InputRefused
 from adapters.conversation import Notes
-from adapters.pydantic_ai.media import Trust, Unusable, private_host, screened
+from adapters.media import Trust, Unusable, refuse_private
+from adapters.pydantic_ai.media import screened
 from adapters.pydantic_ai.readable import is_native, readable
 
 __all__ = [
@@ -73,26 +71,6 @@ def load_messages(
     history = [_without_refused_files(message, trust, notes) for message in history]
     notes.tell(warn)
     return _sanitized(agent, history, trust, keep_calls, warn)
-
-
-def refuse_private(messages: Sequence[Message], trust: Trust) -> None:
-    """Accept messages whose users name no URL of a private host.
-
-    A tool of this server may have returned one, which the client only sends back: from results they are left out, by
-    `load_messages`, and the conversation can go on.
-
-    Raises:
-        InputRefused: A user message has one, and the client is not trusted with these.
-    """
-    for place, message in enumerate(messages):
-        if trust.private_urls or not isinstance(message, UserMessage) or isinstance(message.content, str):
-            continue
-        for index, part in enumerate(message.content):
-            source = None if isinstance(part, TextPart) else part.source
-            host = private_host(source.value) if isinstance(source, UrlSource) else None
-            if host is not None:
-                path = ("messages", place, "content", index, "source", "value")
-                raise InputRefused(path, "a URL that leads to a public host", f"one that leads to {host!r}")
 
 
 def user_content(

@@ -26,7 +26,8 @@ from ag_ui.core import (
 from pydantic_core import from_json
 
 from adapters.conversation import Notes, answer_of
-from adapters.pydantic_ai.media import Trust, Unusable, fit
+from adapters.media import Trust, Unusable
+from adapters.pydantic_ai.media import fit
 
 _SYSTEM = "Left out system and developer messages of the client, which may not instruct the agent"
 _RECORDS = "Left out activities that claim to be records of PydanticAI"
