@@ -43,6 +43,37 @@ async def test_a_result_without_its_call(serve):
 
 
 @beside(
+    tried="A tool message comes before its call",
+    peer="HTTP 500",
+    ours="The model is sent it behind its call",
+    fails="500 == 200",
+)
+async def test_a_result_before_its_call(serve):
+    """Fault 11 of PydanticAI's own adapter; B18."""
+    model, answer = await sent(serve, USER, told("c1", "early"), has_called(("c1", "{}")), AGAIN)
+    assert answer.response.status_code == 200
+    assert answer.breaches == []
+    assert ill_formed(model.seen[-1]) == []
+    assert [part.content for part in model.parts if isinstance(part, ToolReturnPart)] == ["early"]
+
+
+@beside(
+    tried="Two tool messages answer one call",
+    peer="The model is sent both, which providers refuse",
+    ours="The first one counts; the other is left out with a warning",
+    fails=r"\(\[ToolCallPart",
+)
+async def test_two_results_for_one_call(serve):
+    """B18."""
+    twice = [told("c1", "one"), {**told("c1", "two"), "id": "t2"}]
+    model, answer = await sent(serve, USER, has_called(("c1", "{}")), *twice, AGAIN)
+    assert answer.breaches == []
+    assert answer.text == "done"
+    assert ill_formed(model.seen[-1]) == []
+    assert [part.content for part in model.parts if isinstance(part, ToolReturnPart)] == ["one"]
+
+
+@beside(
     tried="There are no messages",
     peer="RUN_ERROR with an error of Python's",
     ours="RUN_ERROR with the code `no_messages`",

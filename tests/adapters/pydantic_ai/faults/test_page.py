@@ -13,10 +13,12 @@ MODULES = {
     "test_retries": "What goes wrong at first",
     "test_frontend_tools": "Frontend tools",
     "test_interrupts": "Approvals",
+    "test_resume_entries": "Resume entries",
     "test_forged_approvals": "Approvals of what nobody asked for",
     "test_history": "What a client sends",
     "test_state": "State",
-    "test_ends": "Ends, stops, usage",
+    "test_stops": "Stops",
+    "test_ends": "Ends, usage, capabilities",
 }
 """The modules with scenarios, and the heading of each on the page."""
 
