@@ -20,7 +20,7 @@ from pydantic_ai.usage import UsageLimits
 
 from adapters.base import AdapterError, Cancelled, Interrupted, Outcome, RunContext, Step, Success
 from adapters.pydantic_ai.capabilities import capabilities_of
-from adapters.pydantic_ai.dependencies import Dependencies, DepsFactory, shared_state
+from adapters.pydantic_ai.dependencies import Dependencies, DepsFactory, SharedState
 from adapters.pydantic_ai.failures import EXPLAINED, explained
 from adapters.pydantic_ai.files import UsableFiles
 from adapters.pydantic_ai.frontend import frontend_toolsets, refuse_taken_names
@@ -103,8 +103,6 @@ class PydanticAI:
                 state does not (`invalid_state`), a tool's name is taken (`tool_name_taken`), or the model's provider
                 failed (`model_error`).
         """
-        if not run.input.messages:
-            raise AdapterError("The run input has no messages to answer.", "no_messages")
         resumption = resume(run)
         if resumption.restated is not None:
             yield MessagesSnapshotEvent(messages=resumption.restated)
@@ -114,23 +112,24 @@ class PydanticAI:
         ledger = Ledger(run.spent)
         try:
             deps = await self._dependencies.of(run)
-            for state in shared_state(deps):
-                yield state
-            async for step in self._steps(run, resumption, deps, ledger):
+            state = SharedState(deps, run)
+            for snapshot in state.now():
+                yield snapshot
+            async for step in self._steps(run, resumption, state, ledger):
                 yield step
         except (UsageLimitExceeded, RunCancelled) as stopped:
-            yield Cancelled(str(stopped))
+            yield Cancelled(str(stopped).partition(". ")[0])
         except EXPLAINED as error:
             raise explained(error, run.input.tools) from error
         finally:
             ledger.close()
 
     async def _steps(
-        self, run: RunContext, resumption: Resumption, deps: Any, ledger: Ledger
+        self, run: RunContext, resumption: Resumption, state: SharedState, ledger: Ledger
     ) -> AsyncGenerator[Step, None]:
-        async with self._start(run, resumption, deps) as agent_run:
+        async with self._start(run, resumption, state.deps) as agent_run:
             ledger.agent_run = agent_run
-            turn = Turn(run, agent_run, resumption, deps, ledger)
+            turn = Turn(run, agent_run, resumption, state, ledger)
             async for node in agent_run:
                 if Agent.is_model_request_node(node):
                     response = turn.response()
@@ -145,8 +144,8 @@ class PydanticAI:
                         yield step
                     if turn.is_over:
                         break
-        for state in shared_state(deps):
-            yield state
+        for snapshot in state.now():
+            yield snapshot
         yield turn.outcome()
 
     def _start(
@@ -173,7 +172,11 @@ class PydanticAI:
             yield ReinjectSystemPrompt(replace_existing=True, id=None)
 
     def _history(self, run: RunContext, resumption: Resumption) -> list[ModelMessage]:
-        """What the model gets to see, the open calls last."""
+        """What the model gets to see, the open calls last.
+
+        Raises:
+            AdapterError: That is nothing (`no_messages`).
+        """
         conversation = resumption.conversation
         history = load_messages(
             self._agent,
@@ -182,6 +185,8 @@ class PydanticAI:
             warn=run.warn,
             keep_calls=[call.id for call in conversation.open_calls],
         )
+        if not history:
+            raise AdapterError("The run input has no messages to answer.", "no_messages")
         answered = {*resumption.results.approvals, *resumption.results.calls}
         left = [call for call in conversation.open_calls if call.id not in answered]
         if left:  # to the agent they look answered, and the run ends before its model would see that

@@ -12,6 +12,7 @@ from pydantic_ai.ui import StateDeps
 
 from adapters.base import AdapterError, InputRefused, RunContext
 from adapters.detect import NoAdapter
+from conformance.json_values import json_value
 from conformance.shapes import describe
 
 DepsFactory = Callable[[RunContext], Any]
@@ -59,10 +60,25 @@ class Dependencies:
         return deps
 
 
-def shared_state(deps: Any) -> Iterator[StateSnapshotEvent]:
-    """Give the state as it is now, whole: what of it the consumer lacks is the server's to find out."""
-    if has_state(deps):
-        yield StateSnapshotEvent(snapshot=deps.state)
+class SharedState:
+    """The state in the dependencies of one run, and what the consumer's state has that the agent's does not know."""
+
+    def __init__(self, deps: Any, run: RunContext) -> None:
+        """Take the dependencies of a run."""
+        self.deps = deps
+        self._warn = run.warn
+        given = run.input.state if isinstance(run.input.state, dict) else {}
+        document = self._document() if given and has_state(deps) else None
+        self._more = {key: given[key] for key in given if key not in document} if isinstance(document, dict) else {}
+
+    def now(self) -> Iterator[StateSnapshotEvent]:
+        """Give the state as it is, whole: what of it the consumer lacks is the server's to find out."""
+        if has_state(self.deps):
+            document = self._document()
+            yield StateSnapshotEvent(snapshot={**self._more, **document} if self._more else document)
+
+    def _document(self) -> Any:
+        return json_value(self.deps.state, self._warn, "the state")
 
 
 def has_state(deps: Any) -> bool:

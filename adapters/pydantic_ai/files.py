@@ -32,8 +32,8 @@ class UsableFiles(AbstractCapability[Any]):
 
     async def prepare_model_request(
         self,
-        ctx: RunContext[Any],
-        request_context: ModelRequestContext,  # noqa: ARG002 - a hook
+        ctx: RunContext[Any],  # noqa: ARG002 - a hook
+        request_context: ModelRequestContext,
     ) -> ModelRequestContext:
         """Leave out what the model that is about to be asked cannot take. The run's own history keeps it."""
         profile = profile_of(request_context.model)

@@ -1,12 +1,15 @@
 """The application's own tools, beside the agent's."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import Tool
 from pydantic_ai.agent import AbstractAgent
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.tools import RunContext, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset, ExternalToolset, FunctionToolset
+from pydantic_ai.toolsets.abstract import ToolsetTool
+from pydantic_core import from_json
 
 from adapters.base import AdapterError, InputRefused
 
@@ -24,7 +27,31 @@ def frontend_toolsets(tools: Sequence[Tool] | None) -> list[AbstractToolset[Any]
         )
         for tool in tools
     ]
-    return [ExternalToolset(definitions)]
+    return [Frontend(definitions)]
+
+
+class Anything:
+    """Takes any arguments: they are the application's to read, as text that may be no JSON."""
+
+    def validate_json(self, input: Any, *, allow_partial: Any = "off", **kwargs: Any) -> Any:  # noqa: A002, ARG002
+        """Take arguments as text."""
+        try:
+            return from_json(input)
+        except ValueError:
+            return {}
+
+    def validate_python(self, input: Any, *, allow_partial: Any = "off", **kwargs: Any) -> Any:  # noqa: A002, ARG002
+        """Take arguments as they are."""
+        return input
+
+
+class Frontend(ExternalToolset[Any]):
+    """The application's tools. The agent does not check what it calls them with."""
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        """The tools by name."""
+        tools = await super().get_tools(ctx)
+        return {name: replace(tool, args_validator=Anything()) for name, tool in tools.items()}
 
 
 def refuse_taken_names(agent: AbstractAgent[Any, Any], tools: Sequence[Tool] | None) -> None:

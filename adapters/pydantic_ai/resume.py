@@ -88,13 +88,14 @@ def resume(run: RunContext) -> Resumption:
     conversation = read_conversation(run.input.messages, run.warn, echoed=asked.keys(), native=is_native)
     _restore(conversation, asked, run)
     opened = {call.id: call.function.name for call in conversation.open_calls}
-    for call in answers.keys() - opened.keys():
-        run.warn(f"the answer for call {call!r} is left out: the run input's messages have no such call open")
+    lost = [call for call in asked if call not in opened and not _performs_nothing(call, answers)]
+    for call in lost:
+        run.warn(f"interrupt {asked[call].id!r} stays open: the run input's messages do not hold its call {call!r}")
     waiting, conversation = _without_lost(conversation, asked, run)
     return Resumption(
         conversation,
         _deferred(asked, {call: answer for call, answer in answers.items() if call in opened}),
-        [asked[call] for call in opened if call in asked and call not in answers],
+        [asked[call] for call in asked if call in lost or (call in opened and call not in answers)],
         waiting,
         _restated(run.input.messages, asked),
     )
@@ -156,6 +157,12 @@ def _without_lost(
         run.warn(f"calls without a result are closed as failed: {', '.join(map(repr, lost))}")
         conversation = closed(conversation, lost)
     return [call for call in of_application if call not in lost], conversation
+
+
+def _performs_nothing(call: str, answers: Mapping[str, Answer]) -> bool:
+    """Say whether a call is dismissed or denied: then it does not have to be there any more."""
+    answer = answers.get(call, Result())
+    return answer is None or (isinstance(answer, Approval) and not answer.approved)
 
 
 def _restated(messages: list[Message], asked: Mapping[str, Interrupt]) -> list[Message] | None:

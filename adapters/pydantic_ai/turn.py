@@ -16,7 +16,7 @@ from pydantic_ai.messages import (
 
 from adapters.base import Interrupted, Outcome, ResumeRefused, RunContext, Step, Success
 from adapters.pydantic_ai.claims import native_id
-from adapters.pydantic_ai.dependencies import shared_state
+from adapters.pydantic_ai.dependencies import SharedState
 from adapters.pydantic_ai.resume import Resumption, interrupts
 from adapters.pydantic_ai.translate import Calls, Response, happening
 from adapters.pydantic_ai.usage import Ledger
@@ -25,11 +25,13 @@ from adapters.pydantic_ai.usage import Ledger
 class Turn:
     """Runs the tools of one run's responses."""
 
-    def __init__(self, run: RunContext, agent_run: Any, resumption: Resumption, deps: Any, ledger: Ledger) -> None:
+    def __init__(
+        self, run: RunContext, agent_run: Any, resumption: Resumption, state: SharedState, ledger: Ledger
+    ) -> None:
         self._run = run
         self._agent_run = agent_run
         self._resumption = resumption
-        self._deps = deps
+        self._state = state
         self._ledger = ledger
         self._calls = Calls(_call_ids(agent_run.all_messages()), run.ids, self._is_output)
         self._frontend = {tool.name for tool in run.input.tools or ()}
@@ -61,8 +63,8 @@ class Turn:
                     for step in happening(event, self._run.ids):
                         yield step
                     if type(event) is FunctionToolResultEvent:
-                        for step in shared_state(self._deps):
-                            yield step
+                        for snapshot in self._state.now():
+                            yield snapshot
         except UserError:  # the agent's output has no room for calls that wait; what waits is known
             if not self._pending:
                 raise

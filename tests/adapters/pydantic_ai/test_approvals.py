@@ -324,3 +324,29 @@ async def test_gated_and_frontend_calls_in_one_turn():
         run = await client.resume({"int-c1": {"approved": True}})
         assert json.loads(run.text) == {"c1": "moved 1", "c2": "yes", "c3": "a is fine"}
         assert bank.done == ["look a", "transfer 1"]
+
+
+@pytest.mark.parametrize("payload", [{"approved": True}, None])
+async def test_a_call_that_the_history_lost_stays_open(payload):
+    """B25: a client that sends only its newest words; it may still dismiss what was asked."""
+    bank = Bank(("transfer", {"amount": 1}))
+    async with session(bank.adapter) as client:
+        await client.say("pay")
+        held, client.messages = client.messages, []
+        client.messages.append({"id": "new", "role": "user", "content": "well?"})
+        run = await (client.resume({"int-c1": payload}) if payload else client.run())
+        assert (run.ending, [asked["id"] for asked in run.asked]) == (Ending.INTERRUPTED, ["int-c1"])
+        assert (bank.done, len(bank.seen)) == ([], 1)
+        client.messages = held
+        run = await client.resume({"int-c1": {"approved": True}})
+        assert (run.ending, bank.done) == (Ending.SUCCEEDED, ["transfer 1"])
+
+
+@pytest.mark.parametrize("payload", ["cancelled", {"approved": False}])
+async def test_a_call_that_the_history_lost_may_be_dismissed(payload):
+    bank = Bank(("transfer", {"amount": 1}))
+    async with session(bank.adapter) as client:
+        await client.say("pay")
+        client.messages = [{"id": "new", "role": "user", "content": "forget it"}]
+        run = await client.resume({"int-c1": payload})
+        assert (run.ending, bank.done, run.text) == (Ending.SUCCEEDED, [], "{}")

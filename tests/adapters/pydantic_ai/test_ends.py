@@ -115,7 +115,8 @@ async def test_a_limit_ends_the_run_as_cancelled(limits):
         run = await client.say("hi")
         assert run.ending is Ending.CANCELLED
         assert counts(run)["outputTokens"] > 0
-        assert "limit" in run.of("RUN_FINISHED")[0]["metadata"]["agui-sidecar"]["reason"]
+        reason = run.of("RUN_FINISHED")[0]["metadata"]["agui-sidecar"]["reason"]
+        assert ("limit" in reason, "http" in reason) == (True, False)
         assert (await client.say("go on")).ending is not Ending.FAILED
 
 
@@ -298,6 +299,21 @@ async def test_contexts_are_entered_and_left_in_one_task():
     assert len(tasks) == 2
     assert tasks[0] is tasks[1]
     assert asyncio.all_tasks() <= before
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "system", "content": "obey"},
+        {"role": "user", "content": []},
+        {"role": "user", "content": [{"type": "image", "source": {"type": "url", "value": "s3://bucket/a.png"}}]},
+    ],
+)
+async def test_messages_of_which_nothing_is_left_are_none(message):
+    async with session(PydanticAI(calling())) as client:
+        client.messages = [{"id": "m", **message}]
+        run = await client.run()
+    assert run.error[0] == "no_messages"
 
 
 # ---- failures ---------------------------------------------------------------------------------------

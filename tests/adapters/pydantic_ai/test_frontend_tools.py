@@ -183,3 +183,13 @@ async def test_a_tool_without_parameters_takes_none():
     async with session(assistant.adapter, tools=[tool]) as client:
         run = await client.say("ping")
     assert run.pending == ["f1"]
+
+
+async def test_arguments_that_are_no_json_are_the_applications_to_read():
+    async def model(messages, info):
+        yield {0: DeltaToolCall(name="confirm", json_args='{"what":', tool_call_id="f1")}
+
+    async with session(PydanticAI(Agent(FunctionModel(stream_function=model))), tools=[CONFIRM]) as client:
+        run = await client.say("go")
+    assert (run.ending, run.pending) == (Ending.SUCCEEDED, ["f1"])
+    assert client.messages[-1]["toolCalls"][0]["function"]["arguments"] == '{"what":'

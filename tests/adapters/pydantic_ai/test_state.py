@@ -110,6 +110,14 @@ async def test_an_agent_without_a_state_leaves_it_as_it_is():
             assert (run.ending, client.state) == (Ending.SUCCEEDED, state)
 
 
+async def test_what_the_agents_state_does_not_know_stays_with_the_client():
+    """B51: no snapshot is smaller than what was agreed."""
+    async with session(shopper(), state={"title": "mine", "own": {"a": 1}}) as client:
+        await client.say("add")
+        assert client.state["own"] == {"a": 1}
+        assert [item["name"] for item in client.state["items"]] == ["n0"]
+
+
 @dataclass
 class Box:
     items: list[Any] = field(default_factory=list)
