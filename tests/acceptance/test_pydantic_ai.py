@@ -4,21 +4,15 @@ A tool, an approval that is given or denied, the state that both sides change, a
 """
 
 import json
-import os
-import re
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import httpx
 import pytest
-from acceptance.conftest import CLIENTS, CURRENT, OLDER, PATIENCE, Client, Server, _process, _ready, _wait
+from acceptance.conftest import CLIENTS, CURRENT, OLDER, PATIENCE, Client, Server, _process
 from support.agents import run_input
+from support.command import serving
 
-ROOT = Path(__file__).parents[2]
 EXAMPLE = "examples.pydantic_ai_agent:agent"
 
 PICK_TEA = {
@@ -27,21 +21,6 @@ PICK_TEA = {
     "parameters": {"type": "object", "properties": {"question": {"type": "string"}}},
 }
 NOTE = "for the office"
-
-
-@contextmanager
-def serving(place: Path, *arguments: str) -> Iterator[Server]:
-    """Run `agui-sidecar serve` in the checkout until the block ends; it must end cleanly."""
-    log = place / "stderr.log"
-    command = [Path(sys.executable).with_name("agui-sidecar"), "serve", *arguments, "--port", "0"]
-    # What the environment says of settings is not under test; keys are not needed.
-    env = {name: value for name, value in os.environ.items() if not re.match("AGUI_|.*_(KEY|TOKEN)$", name)}
-    with log.open("wb") as stderr, _process([*command, "--log-format", "json"], cwd=ROOT, env=env, stderr=stderr) as it:
-        yield Server(_wait(lambda: _ready(log, it), "a ready server"), log)
-        it.send_signal(signal.SIGTERM)
-        it.wait(PATIENCE)
-    assert it.returncode in (0, -signal.SIGTERM)
-    assert [line for line in map(json.loads, log.read_text().splitlines()) if "exception" in line] == []
 
 
 @pytest.fixture(scope="module")
