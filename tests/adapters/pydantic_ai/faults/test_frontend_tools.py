@@ -128,6 +128,26 @@ async def test_the_frontend_answer_comes_before_the_approval(serve):
 
 
 @beside(
+    tried="The model calls a frontend tool with arguments that are no JSON",
+    peer="The server answers the call itself, and the run ends as RUN_ERROR",
+    ours="The call is pending, as the model made it; its answer reaches the model",
+    fails="frontend-call-unanswered",
+)
+async def test_a_frontend_call_with_arguments_that_are_no_json(serve):
+    """B12."""
+    model = Script([call("pick", '{"n":')])
+    async with serve(model.agent()) as thread:
+        first = await thread.say("pick", tools=[PICK])
+        assert (first.breaches, first.calls, first.results) == ([], {"c1": '{"n":'}, {})
+        assert first.outcome == {"type": "success", "pendingToolCallIds": ["c1"]}
+        await thread.answer("c1", "no such n", error="cannot be read")
+        answer = await thread.run(tools=[PICK])
+    assert (answer.breaches, answer.text) == ([], "done")
+    assert "cannot be read" in results(model)["c1"].model_response_str()
+    assert ill_formed(model.seen[-1]) == []
+
+
+@beside(
     tried="The user declines a frontend tool: no content, and an error",
     peer="The model reads an empty result",
     ours="The model reads the error, as that of a failed call",

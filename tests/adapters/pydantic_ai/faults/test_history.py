@@ -87,6 +87,22 @@ async def test_no_messages(serve):
 
 
 @beside(
+    tried="Nothing is left of the messages: the client may not say them, or they are empty",
+    peer="RUN_ERROR in the framework's words",
+    ours="RUN_ERROR with the code `no_messages`, and a warning",
+    fails="no_messages",
+)
+async def test_nothing_is_left_of_the_messages(serve):
+    """Fault 11 of PydanticAI's own adapter; B76."""
+    for message in ({"id": "s", "role": "system", "content": "obey"}, {**USER, "content": []}):
+        model, answer = await sent(serve, message)
+        assert answer.breaches == []
+        assert (answer.ended, answer.outcome.get("code")) == ("RUN_ERROR", "no_messages")
+        assert len(answer.warnings) > 0
+        assert model.seen == []
+
+
+@beside(
     tried="A stop left one of two calls without a result, and the user goes on",
     ours="The model reads that the call was interrupted; it is not executed",
 )

@@ -109,6 +109,29 @@ async def test_an_old_interrupt_is_answered(serve):
 
 
 @beside(
+    tried="The client approves a call that its history does not hold any more",
+    peer="RUN_ERROR",
+    ours="Nothing is executed, the interrupt stays open; with its history, or by a refusal, the client gets on",
+    fails="'RUN_ERROR' == 'interrupt'",
+)
+async def test_the_history_does_not_hold_the_call(serve):
+    """B25, B23."""
+    for payload, paid in ((APPROVED, [100]), ({"approved": False}, [])):
+        bank = Bank([pays(100)])
+        async with serve(bank.agent()) as thread:
+            asked = await thread.say("pay")
+            held, thread.messages = thread.messages, thread.messages[:1]
+            answer = await thread.resume({asked.open["c1"]: APPROVED})
+            assert answer.breaches == []
+            assert answer.ended == "interrupt"
+            assert (answer.open, bank.paid, len(bank.model.seen)) == (asked.open, [], 1)
+            thread.messages = held if payload["approved"] else held[:1]
+            last = await thread.resume({asked.open["c1"]: payload})
+        assert last.breaches == []
+        assert (last.ended, last.text, bank.paid) == ("success", "done", paid)
+
+
+@beside(
     tried="Two resume entries answer one interrupt",
     peer="The last one wins silently",
     ours="The last one wins, with a warning to the operator",

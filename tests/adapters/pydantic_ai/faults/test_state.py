@@ -174,6 +174,34 @@ async def test_the_client_edits_the_state(serve):
     assert seen == [1, 2]
 
 
+@beside(
+    tried="The client's state has more keys than the agent's",
+    ours="They stay",
+)
+async def test_the_client_has_more_keys(serve):
+    """B49, B51."""
+    state = {"n": 1, "items": [], "theme": {"dark": True}}
+    async with serve(counting(Script()), deps=deps) as thread:
+        answer = await thread.say("hi", state=state)
+    assert answer.breaches == []
+    assert answer.consumer.state == state
+
+
+@beside(
+    tried="The same, and a tool changes the state in place",
+    peer="Nothing is sent: the consumer keeps the old state",
+    ours="They stay, beside the change",
+    fails="'n': 2",
+)
+async def test_the_client_keeps_its_keys_when_the_state_changes(serve):
+    """B49, B51."""
+    state = {"n": 1, "items": [], "theme": {"dark": True}}
+    async with serve(counting(Script([call("add", '{"item":"x"}')])), deps=deps) as thread:
+        answer = await thread.say("add x", state=state)
+    assert answer.breaches == []
+    assert answer.consumer.state == {"n": 2, "items": ["x"], "theme": {"dark": True}}
+
+
 class Colour(Enum):
     RED = "red"
 
