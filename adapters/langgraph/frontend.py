@@ -1,0 +1,200 @@
+"""The application's own tools, in a graph: offered to its model, and awaited where its tools run.
+
+An agent of LangChain's gets them from one line, `create_agent(..., middleware=[FrontendTools()])`. A graph of one's own
+has three places for them:
+
+    model.bind_tools([*tools, *frontend_tools(tools)])                       # in the node that asks the model
+    builder.add_node("tools", ToolNode(tools, awrap_tool_call=await_frontend))
+    builder.add_conditional_edges("model", each_call("tools"))               # each call is a task of its own
+
+A call of a frontend tool pauses its task. Calls of the graph's own tools beside it run at once, and only once, because
+each is a task of its own. The pause is no interrupt of the protocol: the run ends as success with the call pending, and
+the application's tool message is what goes on with it. So the graph needs a checkpointer.
+
+Source: events/tool-calls#frontend-tools
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from ag_ui.core import RunAgentInput, Tool
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.config import get_config
+from langgraph.graph import END
+from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.pregel import Pregel
+from langgraph.types import Interrupt, Send, interrupt
+
+from adapters.base import AdapterError, InputRefused
+
+CONFIG_KEY = "agui"
+"""Where a run's configuration has what the client sent: see `configured`."""
+
+PAUSE = "agui.frontend_tool"
+"""Marks what a paused call waits with: `{PAUSE: the tool's name, "tool_call_id": text}`."""
+
+NO_ARGUMENTS = {"type": "object", "properties": {}}
+TAKEN = "tool_name_taken"
+
+
+def configured(run_input: RunAgentInput, pending: Iterable[Interrupt] = ()) -> dict[str, Any]:
+    """Give what a graph may know of its run input, for `config["configurable"]["agui"]`.
+
+    Returns:
+        `tools` and `context` as lists, and `forwardedProps`, all as they travel; `waiting`, the ids of the paused
+        calls, which stay calls of frontend tools also when this run's input does not name these; and `offered`, which
+        becomes true when the graph asks for the tools.
+    """
+    return {
+        "tools": [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in run_input.tools or ()],
+        "context": [entry.model_dump(mode="json", by_alias=True) for entry in run_input.context or ()],
+        "forwardedProps": run_input.forwarded_props,
+        "waiting": list(paused(pending)),
+        "offered": False,
+    }
+
+
+def paused(pending: Iterable[Interrupt]) -> dict[str, Interrupt]:
+    """The pauses for frontend tools among a checkpoint's interrupts, by the id of their call."""
+    return {one.value["tool_call_id"]: one for one in pending if isinstance(one.value, dict) and PAUSE in one.value}
+
+
+# ---- in the graph ---------------------------------------------------------------------------------
+
+
+def frontend_tools(beside: Iterable[BaseTool | dict[str, Any] | Callable[..., Any]] = ()) -> list[dict[str, Any]]:
+    """Give the run's frontend tools, in the form that every model's `bind_tools` takes.
+
+    To be called in a node. Outside of a served run there are none.
+
+    Args:
+        beside: The tools that the model is offered too.
+
+    Raises:
+        AdapterError: One of those has the name of a frontend tool (`tool_name_taken`).
+    """
+    own = _own()
+    own["offered"] = True
+    taken = {_name(tool) for tool in beside}
+    for tool in own["tools"]:
+        if tool["name"] in taken:
+            raise AdapterError(f"The run input's tool {tool['name']!r} has the name of a tool of the agent.", TAKEN)
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool["name"],
+                "description": tool.get("description", ""),
+                "parameters": tool.get("parameters") or NO_ARGUMENTS,
+            },
+        }
+        for tool in own["tools"]
+    ]
+
+
+async def await_frontend(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]) -> Any:
+    """Pause for a call of a frontend tool; let the node run every other call. For `ToolNode(awrap_tool_call=...)`.
+
+    Raises:
+        AdapterError: The call shares its task with others, which would run again when it goes on (`agent_error`).
+    """
+    return answer_to(request.tool_call) if is_frontend(request) else await execute(request)
+
+
+def each_call(node: str, *, otherwise: str = END) -> Callable[[Any], list[Send] | str]:
+    """Make the way from a model to the node of its tools, each call a task of its own. For `add_conditional_edges`.
+
+    Args:
+        node: The node of the tools.
+        otherwise: Where the graph goes on after a message without calls.
+    """
+
+    def way(state: Any) -> list[Send] | str:
+        messages = state["messages"] if isinstance(state, dict) else state.messages
+        last = messages[-1]
+        calls = last.tool_calls if isinstance(last, AIMessage) else []
+        return [Send(node, [{**call, "type": "tool_call"}]) for call in calls] or otherwise
+
+    return way
+
+
+def is_frontend(request: ToolCallRequest) -> bool:
+    """Say whether a call is for the application: the node has no such tool, and the run does."""
+    own, call = _own(), request.tool_call
+    is_one = call["id"] in own["waiting"] or call["name"] in {tool["name"] for tool in own["tools"]}
+    return request.tool is None and is_one
+
+
+def answer_to(call: Any) -> ToolMessage:
+    """Pause until the application has answered a call, and give its answer.
+
+    Raises:
+        AdapterError: The call shares its task with others, or has no id that an answer could name.
+    """
+    path = get_config().get("metadata", {}).get("langgraph_path") or ()
+    if path and path[0] != "__pregel_push":
+        raise AdapterError(f"The call of {call['name']!r} needs a task of its own: lead to it by each_call().")
+    if not call["id"]:
+        raise AdapterError(f"The model's call of {call['name']!r} has no id, so that nothing could answer it.")
+    answer = interrupt({PAUSE: call["name"], "tool_call_id": call["id"]})
+    return ToolMessage(
+        id=answer["id"],
+        content=answer["content"],
+        tool_call_id=call["id"],
+        name=call["name"],
+        status="error" if answer["failed"] else "success",
+    )
+
+
+def _own() -> dict[str, Any]:
+    configurable: dict[str, Any] = get_config().get("configurable", {})
+    found = configurable.get(CONFIG_KEY)
+    return found if isinstance(found, dict) and "waiting" in found else {"tools": [], "waiting": []}
+
+
+def _name(tool: Any) -> str:
+    """The name that a model is told of a tool."""
+    if isinstance(tool, dict):
+        function = tool.get("function", tool)
+        return str(function.get("name"))
+    return str(getattr(tool, "name", None) or getattr(tool, "__name__", ""))
+
+
+# ---- before the run -------------------------------------------------------------------------------
+
+
+def tool_names(graph: Pregel[Any, Any, Any, Any]) -> set[str] | None:
+    """The names of the tools that a graph and the graphs within it run; None where it has no node for tools."""
+    graphs = [graph, *(within for _, within in graph.get_subgraphs(recurse=True))]
+    nodes = [node.bound for one in graphs if isinstance(one, Pregel) for node in one.nodes.values()]
+    found = [node.tools_by_name.keys() for node in nodes if isinstance(node, ToolNode)]
+    return {name for names in found for name in names} if found else None
+
+
+def refuse_taken_names(taken: Collection[str] | None, tools: Sequence[Tool] | None) -> None:
+    """Refuse a frontend tool that has the name of another one: a call could reach the wrong one.
+
+    Args:
+        taken: The names of the graph's own tools, as far as they are known.
+        tools: Those of the run input.
+
+    Raises:
+        InputRefused: With the name.
+    """
+    holders = dict.fromkeys(taken or (), "the agent")
+    for index, tool in enumerate(tools or ()):
+        if tool.name in holders:
+            found = f"{tool.name!r}, which {holders[tool.name]} has already"
+            raise InputRefused(("tools", index, "name"), "a name of its own", found, TAKEN)
+        holders[tool.name] = "another tool of the input"
+
+
+def __getattr__(name: str) -> Any:
+    """Give `FrontendTools`, the only part that needs LangChain's agents."""
+    if name == "FrontendTools":
+        from adapters.langgraph.middleware import FrontendTools  # noqa: PLC0415 - an optional package
+
+        return FrontendTools
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
