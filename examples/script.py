@@ -1,6 +1,7 @@
 """A model without a provider, for `pydantic_ai_agent`: a word of the customer's chooses the tool that it calls."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 
 from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
@@ -24,8 +25,8 @@ async def play(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[s
     if not results and tool in {offered.name for offered in info.function_tools}:
         yield {0: DeltaToolCall(name=tool, json_args=json.dumps(arguments))}
         return
-    for word in ("; ".join(results) or f"Ask me with one of the words {', '.join(CALLS)}.").split(" "):
-        yield f"{word} "
+    for piece in re.findall(r"\s*\S+", "; ".join(results) or f"Ask me with one of the words {', '.join(CALLS)}."):
+        yield piece
 
 
 script = FunctionModel(stream_function=play, model_name="script")

@@ -42,7 +42,7 @@ def client(request: pytest.FixtureRequest, server: Server, node: dict[str, str])
 
 
 def texts(messages):
-    return [(message["role"], message.get("content", "").strip()) for message in messages]
+    return [(message["role"], message.get("content")) for message in messages]
 
 
 def call_of(message):
@@ -60,7 +60,7 @@ def test_a_tool_is_called_and_its_result_told(conversation):
     heard = conversation.say("What does it cost?")
 
     assert heard.outcome == "success"
-    assert texts(heard.new_messages) == [("assistant", ""), ("tool", "4.5"), ("assistant", "price: 4.5")]
+    assert texts(heard.new_messages) == [("assistant", None), ("tool", "4.5"), ("assistant", "price: 4.5")]
     assert call_of(heard.new_messages[0]) == ("price", {"tea": "green"})
     assert heard.events[-1]["usage"][0]["model"] == "script"
 
@@ -151,7 +151,7 @@ def test_a_tool_of_the_page_is_answered_by_the_page(conversation, answer, told):
 def test_without_such_a_tool_the_agent_does_not_call_it(conversation):
     (message,) = conversation.say("Let me pick.").new_messages
 
-    assert message["content"].startswith("Ask me with one of the words cost, add, order, pick.")
+    assert message["content"] == "Ask me with one of the words cost, add, order, pick."
 
 
 def test_a_thread_through_all_of_it(conversation, server):

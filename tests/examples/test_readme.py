@@ -82,7 +82,7 @@ def test_the_shops_client_prints_what_it_says_that_it_prints(page, node, example
     expected = re.findall(r"^console\.log\(.*\); // (.*)$", shop.text, re.MULTILINE)
     assert len(expected) == 5
     assert shop.text.count("console.log") == len(expected)
-    assert [line.strip() for line in run_page(shop.text, page, node, example).splitlines()] == expected
+    assert run_page(shop.text, page, node, example).splitlines() == expected
 
 
 def run_page(script, page, node, server):
