@@ -25,7 +25,7 @@ from adapters.conversation import NOT_EXECUTED, Notes
 from adapters.langgraph.content import joined
 
 _BETWEEN = "Left out messages that the client put between older ones of the thread"
-_LATE = "Left out tool messages for calls of the thread that have a result already, or are over"
+_LATE = "Left out tool messages for calls of the thread that are over"
 _UNANSWERED = "Answered calls that the thread left without a result as not executed"
 
 
@@ -54,8 +54,10 @@ def new_messages(
             notes.note(_BETWEEN, str(message.id))
     open_calls = _open_calls(known)
     answers = _answers(given, new, open_calls)
+    over = {call["id"] for message in known if isinstance(message, AIMessage) for call in message.tool_calls}
+    over -= open_calls.keys()
     for message in given[behind + 1 :]:
-        if isinstance(message, ToolMessage) and message.id in new and answers.get(message.tool_call_id) is not message:
+        if isinstance(message, ToolMessage) and message.id in new and message.tool_call_id in over:
             notes.note(_LATE, str(message.id))
     if closing:
         taken = held | new.keys()
