@@ -14,6 +14,7 @@ class NoAdapter(Exception):  # noqa: N818 - a sentence about the object
 
 FRAMEWORKS: dict[tuple[str, str], str] = {
     ("pydantic_ai.agent", "AbstractAgent"): "adapters.pydantic_ai:PydanticAI",
+    ("langgraph.pregel", "Pregel"): "adapters.langgraph:LangGraph",
 }
 """Per framework: the module and class of its agents, and the adapter class that takes one of them."""
 
@@ -33,7 +34,7 @@ def adapter_for(found: Any) -> Adapter:
     if isinstance(found, Adapter):
         return found
     raise NoAdapter(
-        f"{type(found).__name__} is no agent; name a pydantic_ai.Agent, or an object with capabilities() and run()"
+        f"{type(found).__name__} is no agent; name a pydantic_ai.Agent, a compiled LangGraph graph, or an object with capabilities() and run()"
     )
 
 

@@ -120,7 +120,10 @@ class PydanticAI:
         except (UsageLimitExceeded, RunCancelled) as stopped:
             yield Cancelled(str(stopped).partition(". ")[0])
         except EXPLAINED as error:
-            raise explained(error, run.input.tools) from error
+            told = explained(error, run.input.tools)
+            if told is None:
+                raise
+            raise told from error
         finally:
             ledger.close()
 

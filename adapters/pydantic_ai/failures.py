@@ -19,8 +19,8 @@ EXPLAINED = (FallbackExceptionGroup, ModelAPIError, UnexpectedModelBehavior, Use
 """The errors of PydanticAI that have an explanation."""
 
 
-def explained(error: Exception, tools: Sequence[Tool] | None) -> Exception:
-    """Give the error in whose place the run fails: one with a message for its user, where there is one."""
+def explained(error: Exception, tools: Sequence[Tool] | None) -> AdapterError | None:
+    """Give the error in whose place the run fails, with a message for its user; None for one that has no such."""
     match error:
         case ModelHTTPError():
             return AdapterError(f"The model's provider answered with HTTP {error.status_code}.", "model_error")
@@ -33,4 +33,4 @@ def explained(error: Exception, tools: Sequence[Tool] | None) -> Exception:
         case UnexpectedModelBehavior():
             return AdapterError("The model gave no usable answer.", "model_error")
         case _:
-            return name_is_taken(error, tools) or error
+            return name_is_taken(error, tools)

@@ -1,0 +1,5 @@
+"""Graphs of LangGraph."""
+
+from adapters.langgraph.adapter import LangGraph
+
+__all__ = ["LangGraph"]

@@ -1,0 +1,57 @@
+"""Where a thread stands, as its checkpointer knows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.types import Interrupt, StateSnapshot
+
+from adapters.langgraph.breakpoints import Graph, breakpoints_of
+from adapters.langgraph.interrupts import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A thread between two runs; an empty one, where nothing keeps it."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    interrupts: Sequence[Interrupt] = ()
+    breakpoints: Sequence[str] = ()
+    """The nodes that a breakpoint of the graph holds back."""
+    step: str = ""
+    """The checkpoint's id."""
+
+    @property
+    def messages(self) -> Sequence[BaseMessage]:
+        """The conversation."""
+        return self.values.get("messages") or () if isinstance(self.values, Mapping) else ()
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The calls of the last assistant message."""
+        last = next((one for one in reversed(self.messages) if isinstance(one, AIMessage)), None)
+        return [dict(call) for call in last.tool_calls] if last is not None else ()
+
+
+async def place_of(graph: Graph, config: Any) -> Place:
+    """Look up where a thread stands."""
+    if not graph.checkpointer:
+        return Place()
+    snapshot = await graph.aget_state(config)
+    held: Sequence[str] = ()
+    if snapshot.next and not snapshot.interrupts:
+        held = await breakpoints_of(graph, await graph.aget_state(config, subgraphs=True))
+    return Place(snapshot.values or {}, snapshot.interrupts, held, _id_of(snapshot))
+
+
+async def forked(graph: Graph, config: Any, kept: int) -> Any:
+    """Find the latest checkpoint of a thread that holds so many of its messages; the run goes on from there."""
+    async for snapshot in graph.aget_state_history(config):
+        if len(Place(snapshot.values or {}).messages) == kept and not snapshot.interrupts:
+            return snapshot.config
+    return config
+
+
+def _id_of(snapshot: StateSnapshot) -> str:
+    return str(snapshot.config.get("configurable", {}).get("checkpoint_id", ""))
