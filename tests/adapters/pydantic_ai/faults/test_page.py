@@ -19,6 +19,7 @@ MODULES = {
     "test_state": "State",
     "test_stops": "Stops",
     "test_ends": "Ends, usage, capabilities",
+    "test_any_conversation": "Any conversation",
 }
 """The modules with scenarios, and the heading of each on the page."""
 

@@ -135,7 +135,7 @@ async def test_the_history_does_not_hold_the_call(serve):
     tried="Two resume entries answer one interrupt",
     peer="The last one wins silently",
     ours="The last one wins, with a warning to the operator",
-    fails="any",
+    fails=r"\[\] != \[\]",
 )
 async def test_an_interrupt_is_answered_twice(serve):
     """Fault 4 of PydanticAI's own adapter; B25 f."""
@@ -146,7 +146,7 @@ async def test_an_interrupt_is_answered_twice(serve):
         answer = await thread.run(resume=[entry(key, APPROVED), entry(key, {"approved": False})])
     assert answer.breaches == []
     assert (bank.paid, answer.ended) == ([], "success")
-    assert any(key in warning for warning in answer.warnings)
+    assert [warning for warning in answer.warnings if key in warning] != []
 
 
 @beside(
