@@ -1,5 +1,6 @@
 """`docs/beside-pydantic-ai.md` says what the scenarios say."""
 
+from importlib.metadata import version
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -47,7 +48,11 @@ def test_every_module_is_on_the_page():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_the_page_says_what_the_scenarios_say(module):
-    assert table(module) in PAGE.read_text()
+    assert table(module) in PAGE.read_text(), f"the page has to say:\n\n{table(module)}"
+
+
+def test_the_page_names_the_version_that_was_tried():
+    assert f" version {version('pydantic-ai-slim')} of it" in PAGE.read_text()
 
 
 def test_the_page_counts_them():
