@@ -15,6 +15,7 @@ Source: events/tool-calls#frontend-tools
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import RunAgentInput, Tool
@@ -33,7 +34,8 @@ CONFIG_KEY = "agui"
 """Where a run's configuration has what the client sent: see `configured`."""
 
 PAUSE = "agui.frontend_tool"
-"""Marks what a paused call waits with: `{PAUSE: the tool's name, "tool_call_id": text}`."""
+"""Marks what a paused call waits with: `{PAUSE: the tool's name, "call": its id, "message": the id of the assistant
+message that made it, "place": which of its calls it is}`; without the last two where the graph does not tell them."""
 
 NO_ARGUMENTS = {"type": "object", "properties": {}}
 TAKEN = "tool_name_taken"
@@ -51,14 +53,34 @@ def configured(run_input: RunAgentInput, pending: Iterable[Interrupt] = ()) -> d
         "tools": [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in run_input.tools or ()],
         "context": [entry.model_dump(mode="json", by_alias=True) for entry in run_input.context or ()],
         "forwardedProps": run_input.forwarded_props,
-        "waiting": list(paused(pending)),
+        "waiting": [pause.call for pause in paused(pending)],
         "offered": False,
     }
 
 
-def paused(pending: Iterable[Interrupt]) -> dict[str, Interrupt]:
-    """The pauses for frontend tools among a checkpoint's interrupts, by the id of their call."""
-    return {one.value["tool_call_id"]: one for one in pending if isinstance(one.value, dict) and PAUSE in one.value}
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A call that waits for the application."""
+
+    interrupt: str
+    """What LangGraph waits with: the id that the answer goes to."""
+    call: str
+    """The call's id, as the model's provider gave it. Some give one id to the calls of several messages."""
+    message: str | None
+    """The assistant message that made the call."""
+    place: int
+    """Which of its calls it is."""
+
+
+def paused(pending: Iterable[Interrupt]) -> list[Pause]:
+    """Find the calls that wait for the application among the interrupts of a checkpoint."""
+    marked = [(one.id, one.value) for one in pending if is_pause(one)]
+    return [Pause(key, value["call"], value.get("message"), value.get("place", 0)) for key, value in marked]
+
+
+def is_pause(one: Interrupt) -> bool:
+    """Say whether an interrupt is such a call, and none of the protocol."""
+    return isinstance(one.value, dict) and PAUSE in one.value
 
 
 # ---- in the graph ---------------------------------------------------------------------------------
@@ -100,7 +122,7 @@ async def await_frontend(request: ToolCallRequest, execute: Callable[[ToolCallRe
     Raises:
         AdapterError: The call shares its task with others, which would run again when it goes on (`agent_error`).
     """
-    return answer_to(request.tool_call) if is_frontend(request) else await execute(request)
+    return answer_to(request) if is_frontend(request) else await execute(request)
 
 
 def each_call(node: str, *, otherwise: str = END) -> Callable[[Any], list[Send] | str]:
@@ -112,8 +134,7 @@ def each_call(node: str, *, otherwise: str = END) -> Callable[[Any], list[Send] 
     """
 
     def way(state: Any) -> list[Send] | str:
-        messages = state["messages"] if isinstance(state, dict) else state.messages
-        last = messages[-1]
+        *_, last = _messages(state)
         calls = last.tool_calls if isinstance(last, AIMessage) else []
         return [Send(node, [{**call, "type": "tool_call"}]) for call in calls] or otherwise
 
@@ -127,18 +148,19 @@ def is_frontend(request: ToolCallRequest) -> bool:
     return request.tool is None and is_one
 
 
-def answer_to(call: Any) -> ToolMessage:
+def answer_to(request: ToolCallRequest) -> ToolMessage:
     """Pause until the application has answered a call, and give its answer.
 
     Raises:
         AdapterError: The call shares its task with others, or has no id that an answer could name.
     """
+    call = request.tool_call
     path = get_config().get("metadata", {}).get("langgraph_path") or ()
     if path and path[0] != "__pregel_push":
         raise AdapterError(f"The call of {call['name']!r} needs a task of its own: lead to it by each_call().")
     if not call["id"]:
         raise AdapterError(f"The model's call of {call['name']!r} has no id, so that nothing could answer it.")
-    answer = interrupt({PAUSE: call["name"], "tool_call_id": call["id"]})
+    answer = interrupt({PAUSE: call["name"], "call": call["id"], **_made_by(request.state, call["id"])})
     return ToolMessage(
         id=answer["id"],
         content=answer["content"],
@@ -146,6 +168,20 @@ def answer_to(call: Any) -> ToolMessage:
         name=call["name"],
         status="error" if answer["failed"] else "success",
     )
+
+
+def _made_by(state: Any, call: str) -> dict[str, Any]:
+    """The assistant message that made a call, and the call's place in it."""
+    for message in reversed(_messages(state)):
+        ids = [made["id"] for made in message.tool_calls] if isinstance(message, AIMessage) else []
+        if call in ids:
+            return {"message": message.id, "place": ids.index(call)}
+    return {}
+
+
+def _messages(state: Any) -> Sequence[Any]:
+    found = state.get("messages") if isinstance(state, dict) else getattr(state, "messages", None)
+    return found if isinstance(found, list) else []
 
 
 def _own() -> dict[str, Any]:

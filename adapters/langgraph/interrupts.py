@@ -25,7 +25,7 @@ from pydantic import TypeAdapter
 
 from adapters.base import ResumeRefused
 from adapters.langgraph.fits import Schema, misfit, resolved
-from adapters.langgraph.frontend import PAUSE
+from adapters.langgraph.frontend import is_pause
 from conformance.json_values import json_value
 
 REASON = "langgraph:interrupt"
@@ -90,7 +90,7 @@ def questions(
         step: The checkpoint's id: a breakpoint is one of its own in each.
         calls: The calls of the last assistant message, to find the one that an interrupt is about.
     """
-    asked = {one.id: one for one in pending if not (isinstance(one.value, dict) and PAUSE in one.value)}
+    asked = {one.id: one for one in pending if not is_pause(one)}
     found = [_question(one, calls) for one in asked.values()]
     return [*found, _breakpoint(breakpoints, step)] if breakpoints else found
 

@@ -27,13 +27,13 @@ class FrontendTools(AgentMiddleware[Any, Any, Any]):
 
     def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
         """Pause for a call of one."""
-        return answer_to(request.tool_call) if is_frontend(request) else handler(request)
+        return answer_to(request) if is_frontend(request) else handler(request)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
         """Pause for a call of one."""
-        return answer_to(request.tool_call) if is_frontend(request) else await handler(request)
+        return answer_to(request) if is_frontend(request) else await handler(request)
 
 
 def _offered(request: ModelRequest[Any]) -> ModelRequest[Any]:

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import AssistantMessage, Interrupt, Message, ResumeEntry, ToolMessage
+from langchain_core.messages import BaseMessage
 from langgraph.errors import is_invalid_resume
 from langgraph.types import Interrupt as Asked
 
 from adapters.base import ResumeRefused, RunContext
-from adapters.langgraph.frontend import paused
+from adapters.langgraph.frontend import Pause, paused
 from adapters.langgraph.history import Trust, to_langchain
 from adapters.langgraph.interrupts import Call, Question, ask, questions
 
@@ -72,6 +73,7 @@ def resume(
     step: str = "",
     calls: Sequence[Call] = (),
     *,
+    known: Sequence[BaseMessage] = (),
     trust: Trust = _NOTHING_TRUSTED,
 ) -> Resumption:
     """Read what the input answers. Nothing has been performed when it raises.
@@ -81,7 +83,8 @@ def resume(
         pending: The interrupts of the thread's checkpoint.
         breakpoints: The nodes that a breakpoint of the graph holds back.
         step: The checkpoint's id.
-        calls: The calls of the last assistant message.
+        calls: The calls of the last assistant message of the checkpoint.
+        known: The messages of the checkpoint: results among them are none of an open call.
         trust: What the client may put into a result.
 
     Raises:
@@ -93,25 +96,24 @@ def resume(
     covered = {name: entry for name, entry in run.answers.items() if name in asked}
     uncovered = [one.asked for name, one in asked.items() if name not in covered]
     messages, is_echoed = _without_echoes(run, [one.asked for one in asked.values()])
-    pauses = paused(pending)
+    pauses = {_travelled(pause, messages): pause for pause in paused(pending)}
+    results = _results(messages, pauses.keys(), known)
+    waiting = [call for call in pauses if call not in results]
+    goes_past = bool(pauses) and _goes_past(messages, pauses.keys())
 
-    if _is_given_up(asked, covered):
-        return _abandoned(run, messages, pauses, restate=is_echoed)
-    if pauses and not asked and _goes_past(messages, pauses):
-        return _abandoned(run, messages, pauses, restate=is_echoed)
+    if _is_given_up(asked, covered) or (goes_past and not asked and _is_over(pauses.values(), calls)):
+        return _abandoned(run, messages, waiting, restate=is_echoed)
 
     answers = {name: _value(asked[name], entry) for name, entry in covered.items() if not asked[name].is_breakpoint}
-    results = _results(messages, pauses)
-    waiting = [call for call in pauses if call not in results]
-    if waiting and not uncovered and _goes_past(messages, pauses):
-        run.warn(_closed(waiting))
-        answers |= {pauses[call].id: _answer(_failed(call), run, trust) for call in waiting}
-        waiting = []
-    answers |= {pauses[call].id: _answer(message, run, trust) for call, message in results.items()}
+    failed = waiting if goes_past and not uncovered else []
+    if failed:
+        run.warn(_closed(failed))
+    for call, message in [*results.items(), *((call, _failed(call)) for call in failed)]:
+        answers[pauses[call].interrupt] = _answer(message, run, trust)
     return Resumption(
         answers,
         uncovered,
-        waiting,
+        [] if failed else waiting,
         messages,
         messages if is_echoed else None,
         frozenset(message.id for message in results.values()),
@@ -163,13 +165,22 @@ def _without_echoes(run: RunContext, asked: Iterable[Interrupt]) -> tuple[list[M
 # ---- answers to frontend calls --------------------------------------------------------------------
 
 
-def _results(messages: Iterable[Message], calls: Collection[str]) -> dict[str, ToolMessage]:
-    """The application's results by call: the first behind the last message that has the call, whose id may be old."""
+def _travelled(pause: Pause, messages: Iterable[Message]) -> str:
+    """The id that a call has in the client's history: not its provider's, where that gave it to an earlier one too."""
+    made = next((list(_calls(one)) for one in messages if one.id == pause.message), [])
+    return made[pause.place] if pause.place < len(made) else pause.call
+
+
+def _results(
+    messages: Iterable[Message], calls: Collection[str], known: Sequence[BaseMessage]
+) -> dict[str, ToolMessage]:
+    """The application's new results by call: the first behind the last message that has the call."""
+    held = {message.id for message in known}
     found: dict[str, ToolMessage] = {}
     for message in messages:
         for call in _calls(message):
             found.pop(call, None)
-        if isinstance(message, ToolMessage) and message.tool_call_id in calls:
+        if isinstance(message, ToolMessage) and message.tool_call_id in calls and message.id not in held:
             found.setdefault(message.tool_call_id, message)
     return found
 
@@ -181,10 +192,14 @@ def _goes_past(messages: Sequence[Message], calls: Collection[str]) -> bool:
     return any(message.role == "user" for message in later)
 
 
-def _abandoned(run: RunContext, messages: list[Message], pauses: Mapping[str, Asked], *, restate: bool) -> Resumption:
+def _is_over(pauses: Iterable[Pause], calls: Sequence[Call]) -> bool:
+    """Say whether the turn can end here: the thread itself holds the calls, no graph within it does."""
+    return {pause.call for pause in pauses} <= {call["id"] for call in calls}
+
+
+def _abandoned(run: RunContext, messages: list[Message], lost: Sequence[str], *, restate: bool) -> Resumption:
     """Give up what the thread is in the middle of; what the application did answer counts."""
-    lost = [call for call in pauses if call not in _results(messages, pauses)]
-    closed = list(_with_failed(messages, lost)) if lost else messages
+    closed = list(_with_failed(messages, lost))
     if lost:
         run.warn(_closed(lost))
     is_told = restate or len(closed) > len(messages)
