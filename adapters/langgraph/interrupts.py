@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import Interrupt
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langgraph.types import Interrupt as Asked
 from pydantic import TypeAdapter
 
@@ -31,9 +32,6 @@ from conformance.json_values import json_value
 REASON = "langgraph:interrupt"
 METADATA_KEY = "langgraph"
 DISMISSED = "The user dismissed the request; the action was not performed."
-
-Call = Mapping[str, Any]
-"""A tool call as LangChain keeps it: `{"id": text, "name": text, "args": {...}}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ class Question:
 
 
 def questions(
-    pending: Sequence[Asked], breakpoints: Sequence[str] = (), step: str = "", calls: Sequence[Call] = ()
+    pending: Sequence[Asked], breakpoints: Sequence[str] = (), step: str = "", known: Sequence[BaseMessage] = ()
 ) -> list[Question]:
     """Read what waits for an answer. Pauses for frontend tools are none: the application's results answer those.
 
@@ -88,24 +86,25 @@ def questions(
         pending: The interrupts of a thread's checkpoint.
         breakpoints: The nodes that a breakpoint of the graph holds back.
         step: The checkpoint's id: a breakpoint is one of its own in each.
-        calls: The calls of the last assistant message, to find the one that an interrupt is about.
+        known: The messages of the checkpoint, to find the call that an interrupt is about.
     """
     asked = {one.id: one for one in pending if not is_pause(one)}
+    calls = next((one.tool_calls for one in reversed(known) if isinstance(one, AIMessage)), [])
     found = [_question(one, calls) for one in asked.values()]
     return [*found, _breakpoint(breakpoints, step)] if breakpoints else found
 
 
 def ask(
-    pending: Sequence[Asked], breakpoints: Sequence[str] = (), step: str = "", calls: Sequence[Call] = ()
+    pending: Sequence[Asked], breakpoints: Sequence[str] = (), step: str = "", known: Sequence[BaseMessage] = ()
 ) -> list[Interrupt]:
     """Give what a run that stopped asks for, with the arguments of `questions`."""
-    return [one.asked for one in questions(pending, breakpoints, step, calls)]
+    return [one.asked for one in questions(pending, breakpoints, step, known)]
 
 
 # ---- the kinds of questions -----------------------------------------------------------------------
 
 
-def _question(one: Asked, calls: Sequence[Call]) -> Question:
+def _question(one: Asked, calls: Sequence[ToolCall]) -> Question:
     value = json_value(one.value, lambda _: None)
     own = value if isinstance(value, dict) else {}
     declared = _declared(one, own)
@@ -134,7 +133,7 @@ def _approval(one: Asked, own: dict[str, Any], declared: Schema) -> Question:
     return Question(_interrupt(one, own, form), declared, dismissed, read, "type")
 
 
-def _review(one: Asked, own: dict[str, Any], calls: Sequence[Call]) -> Question:
+def _review(one: Asked, own: dict[str, Any], calls: Sequence[ToolCall]) -> Question:
     """All calls of a message that wait for their review, in one interrupt."""
     actions = own["action_requests"]
     allowed = [config["allowed_decisions"] for config in own["review_configs"]]

@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ag_ui.core import AssistantMessage, Interrupt, Message, ResumeEntry, ToolMessage
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import is_invalid_resume
 from langgraph.types import Interrupt as Asked
 
 from adapters.base import ResumeRefused, RunContext
 from adapters.langgraph.frontend import Pause, paused
 from adapters.langgraph.history import Trust, to_langchain
-from adapters.langgraph.interrupts import Call, Question, ask, questions
+from adapters.langgraph.interrupts import Question, ask, questions
 
 __all__ = ["Resumption", "ask", "refused", "resume"]
 
@@ -71,9 +71,8 @@ def resume(
     pending: Sequence[Asked],
     breakpoints: Sequence[str] = (),
     step: str = "",
-    calls: Sequence[Call] = (),
-    *,
     known: Sequence[BaseMessage] = (),
+    *,
     trust: Trust = _NOTHING_TRUSTED,
 ) -> Resumption:
     """Read what the input answers. Nothing has been performed when it raises.
@@ -83,14 +82,13 @@ def resume(
         pending: The interrupts of the thread's checkpoint.
         breakpoints: The nodes that a breakpoint of the graph holds back.
         step: The checkpoint's id.
-        calls: The calls of the last assistant message of the checkpoint.
         known: The messages of the checkpoint: results among them are none of an open call.
         trust: What the client may put into a result.
 
     Raises:
         ResumeRefused: A payload is none for its interrupt, or what is dismissed cannot be without the rest.
     """
-    asked = {one.asked.id: one for one in questions(pending, breakpoints, step, calls)}
+    asked = {one.asked.id: one for one in questions(pending, breakpoints, step, known)}
     for name in run.answers.keys() - asked.keys():
         run.warn(f"the resume entry for {name!r} is left out: no such interrupt is open on this thread")
     covered = {name: entry for name, entry in run.answers.items() if name in asked}
@@ -101,7 +99,7 @@ def resume(
     waiting = [call for call in pauses if call not in results]
     goes_past = bool(pauses) and _goes_past(messages, pauses.keys())
 
-    if _is_given_up(asked, covered) or (goes_past and not asked and _is_over(pauses.values(), calls)):
+    if _is_given_up(asked, covered) or (goes_past and not asked and _is_over(pauses.values(), known)):
         return _abandoned(run, messages, waiting, restate=is_echoed)
 
     answers = {name: _value(asked[name], entry) for name, entry in covered.items() if not asked[name].is_breakpoint}
@@ -192,9 +190,10 @@ def _goes_past(messages: Sequence[Message], calls: Collection[str]) -> bool:
     return any(message.role == "user" for message in later)
 
 
-def _is_over(pauses: Iterable[Pause], calls: Sequence[Call]) -> bool:
+def _is_over(pauses: Iterable[Pause], known: Sequence[BaseMessage]) -> bool:
     """Say whether the turn can end here: the thread itself holds the calls, no graph within it does."""
-    return {pause.call for pause in pauses} <= {call["id"] for call in calls}
+    made = {call["id"] for message in known if isinstance(message, AIMessage) for call in message.tool_calls}
+    return all(pause.call in made for pause in pauses)
 
 
 def _abandoned(run: RunContext, messages: list[Message], lost: Sequence[str], *, restate: bool) -> Resumption:
