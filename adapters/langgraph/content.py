@@ -57,11 +57,11 @@ def block_of(part: ContentPart, trust: Trust) -> Block:
             source = {"url": url, "mime_type": bare_type(mime_type or "")}
         case DataSource(value=value, mime_type=mime_type):
             source = {"base64": strict_base64(value), "mime_type": type_of_kind(part.type, mime_type)}
-        case FileSource(value=handle, provider=provider, mime_type=mime_type):
+        case file:
             if not trust.provider_files:
                 raise Unusable("a client may not name files at the model's provider")
-            source = {"file_id": handle, "mime_type": bare_type(mime_type or "")}
-            extras = {"provider": provider} if provider else {}
+            source = {"file_id": file.value, "mime_type": bare_type(file.mime_type or "")}
+            extras = {"provider": file.provider} if file.provider else {}
     if part.metadata is not None:
         extras["metadata"] = part.metadata
         name = part.metadata.get("filename") if isinstance(part.metadata, dict) else None

@@ -1,7 +1,8 @@
 """A run input's messages as LangChain's; `thread` says what of them a thread that has a checkpoint still lacks."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ag_ui.core import (
@@ -71,24 +72,20 @@ def whole_history(
 
 def _translated(messages: Sequence[Message], trust: Trust, notes: Notes) -> Iterator[BaseMessage]:
     names: dict[str, str] = {}
-    thoughts = _Thoughts(notes)
-    for message in messages:
+    thoughts = _thoughts(messages, notes)
+    for place, message in enumerate(messages):
         match message:
             case UserMessage():
-                thoughts.drop()
                 yield from _user(message, trust, notes)
             case AssistantMessage():
                 names.update({call.id: call.function.name for call in message.tool_calls or ()})
-                yield _assistant(message, thoughts.take(), notes)
+                yield _assistant(message, thoughts.get(place, []), notes)
             case ToolMessage():
                 yield _result(message, names.get(message.tool_call_id), trust, notes)
-            case ReasoningMessage():
-                thoughts.add(message)
             case SystemMessage() | DeveloperMessage() if trust.system_messages:
                 yield _instruction(message)
             case SystemMessage() | DeveloperMessage():
                 notes.note(_SYSTEM, message.id)
-    thoughts.drop()
 
 
 def _user(message: UserMessage, trust: Trust, notes: Notes) -> Iterator[BaseMessage]:
@@ -165,49 +162,57 @@ _REASONING_TYPES = frozenset({"thinking", "redacted_thinking", "reasoning", "rea
 _PROOFS = frozenset({"signature", "data", "encrypted_content", "id"})
 """What makes a provider's block one of a kind: two that are equal and have one of these are copies."""
 
+_OF_MESSAGE = ":reasoning-"
+"""Stands behind the assistant message's id in the ids that this adapter gives to reasoning."""
 
-class _Thoughts:
-    """The reasoning that waits for the assistant message that it led to, as its provider wrote it, each once."""
 
-    def __init__(self, notes: Notes) -> None:
-        self._notes = notes
-        self._waiting: list[tuple[str, Block]] = []
-        self._seen: set[tuple[str, str]] = set()
+def _thoughts(messages: Sequence[Message], notes: Notes) -> Mapping[int, list[Block]]:
+    """The provider's blocks of reasoning that belong to each assistant message, by its place; each once.
 
-    def add(self, message: ReasoningMessage) -> None:
-        """Keep what of a reasoning message the provider wants back: nothing, where it has signed nothing."""
-        artefact = message.encrypted_value
-        if not artefact:
-            return
-        block = _provider_block(message.content, artefact)
+    A thought belongs to the message that its id names, else to the next one of its turn.
+    """
+    answers = {message.id: place for place, message in enumerate(messages) if isinstance(message, AssistantMessage)}
+    thoughts: defaultdict[int, list[Block]] = defaultdict(list)
+    seen: set[tuple[str, str]] = set()
+    for place, message in enumerate(messages):
+        if not isinstance(message, ReasoningMessage) or not message.encrypted_value:
+            continue
+        block = _provider_block(message.content, message.encrypted_value)
+        target = answers.get(message.id.rpartition(_OF_MESSAGE)[0], _next_answer(messages, place))
+        known = (message.content, message.encrypted_value)
         if block is None:
-            self._notes.note(_ARTEFACT, message.id)
-        elif (message.content, artefact) in self._seen:
-            self._notes.note(_COPIES, message.id)
+            notes.note(_ARTEFACT, message.id)
+        elif target is None:
+            notes.note(_ALONE, message.id)
+        elif known in seen:
+            notes.note(_COPIES, message.id)
         else:
-            if _PROOFS & block.keys():
-                self._seen.add((message.content, artefact))
-            self._waiting.append((message.id, block))
+            seen |= {known} if _PROOFS & block.keys() else set()
+            thoughts[target].append(block)
+    return thoughts
 
-    def take(self) -> list[Block]:
-        """Hand over what waits."""
-        blocks = [block for _, block in self._waiting]
-        self._waiting = []
-        return blocks
 
-    def drop(self) -> None:
-        """Leave out what waits: its turn is over, and no other's model may be given it."""
-        for name, _ in self._waiting:
-            self._notes.note(_ALONE, name)
-        self._waiting = []
+def _next_answer(messages: Sequence[Message], place: int) -> int | None:
+    """The place of the next assistant message, before a user has the word again."""
+    for later in range(place + 1, len(messages)):
+        if isinstance(messages[later], AssistantMessage):
+            return later
+        if isinstance(messages[later], UserMessage):
+            return None
+    return None
 
 
 def _provider_block(text: str, artefact: str) -> Block | None:
-    """The provider's own block, from its JSON or from a bare signature; None for what is neither."""
+    """The provider's own block, from its JSON or from a bare signature; None for what is neither.
+
+    A signature that streamed may have come without the text that it signs: that is the message's.
+    """
     if artefact[0] not in '{["':
         return {"type": "thinking", "thinking": text, "signature": artefact}
     try:
         block = _parse(artefact)
     except ValueError:
         return None
-    return block if isinstance(block, dict) and block.get("type") in _REASONING_TYPES else None
+    if not isinstance(block, dict) or block.get("type") not in _REASONING_TYPES:
+        return None
+    return {**block, "thinking": text} if block["type"] == "thinking" and text else block

@@ -45,28 +45,15 @@ def new_messages(
         return list(given)
     notes = Notes()
     held = {message.id for message in known}
-    places = [place for place, message in enumerate(given) if message.id in held]
-    behind = places[-1] if places else _last_answer(given)
-    new = {message.id: message for message in reversed(given) if message.id not in held}
-    said = [message for message in given[behind + 1 :] if new.get(message.id) is message and _is_said(message)]
-    for message in given[places[0] if places else behind : behind]:
-        if message.id in new and _is_said(message):
+    copy = list({message.id: message for message in reversed(given)}.values())[::-1]
+    places = [place for place, message in enumerate(copy) if message.id in held]
+    first, last = (places[0], places[-1]) if places else (len(copy), _last_answer(copy))
+    for message in copy[first:last]:
+        if _is_said(message) and message.id not in held:
             notes.note(_BETWEEN, str(message.id))
-    open_calls = _open_calls(known)
-    answers = _answers(given, new, open_calls)
-    over = {call["id"] for message in known if isinstance(message, AIMessage) for call in message.tool_calls}
-    over -= open_calls.keys()
-    for message in given[behind + 1 :]:
-        if isinstance(message, ToolMessage) and message.id in new and message.tool_call_id in over:
-            notes.note(_LATE, str(message.id))
-    if closing:
-        taken = held | new.keys()
-        for call_id in [call_id for call_id in open_calls if call_id not in answers]:
-            answers[call_id] = _not_executed(call_id, taken)
-            notes.note(_UNANSWERED, call_id)
+    results = _results(copy, known, copy[last + 1 :], notes, closing=closing)
     notes.tell(warn)
-    named = [answers[call_id] for call_id in open_calls if call_id in answers]
-    return [*(answer.model_copy(update={"name": open_calls[answer.tool_call_id]}) for answer in named), *said]
+    return [*results, *(message for message in copy[last + 1 :] if _is_said(message))]
 
 
 def fork_point(given: Sequence[BaseMessage], known: Sequence[BaseMessage]) -> int | None:
@@ -106,6 +93,42 @@ def _last_answer(given: Sequence[BaseMessage]) -> int:
     return max((place for place, message in enumerate(given) if isinstance(message, AIMessage)), default=-1)
 
 
+def _results(
+    given: Sequence[BaseMessage],
+    known: Sequence[BaseMessage],
+    behind: Sequence[BaseMessage],
+    notes: Notes,
+    *,
+    closing: bool,
+) -> list[ToolMessage]:
+    """The results of the calls that the thread ends with, in the order of these.
+
+    Args:
+        given: The client's messages.
+        known: The thread's.
+        behind: What of the client's comes behind the last that the thread holds.
+        notes: Is told what is left out or added.
+        closing: Whether calls that the client does not answer get a result that says so.
+    """
+    calls = _open_calls(known)
+    taken = {message.id for message in (*known, *given)}
+    made = {call["id"] for message in known if isinstance(message, AIMessage) for call in message.tool_calls}
+    for message in behind:
+        if isinstance(message, ToolMessage) and message.tool_call_id in made - calls.keys():
+            notes.note(_LATE, str(message.id))
+    held = {message.id for message in known}
+    sent = [message for message in given if isinstance(message, ToolMessage) and message.id not in held]
+    answers = {message.tool_call_id: message for message in reversed(sent)}
+    results: list[ToolMessage] = []
+    for call_id, name in calls.items():
+        if call_id in answers:
+            results.append(answers[call_id].model_copy(update={"name": name}))
+        elif closing:
+            notes.note(_UNANSWERED, call_id)
+            results.append(_not_executed(call_id, name, taken))
+    return results
+
+
 def _open_calls(known: Sequence[BaseMessage]) -> dict[str, str]:
     """The names of the calls that the thread ends with and that have no result, by id, in the order of the calls."""
     answered: set[str] = set()
@@ -119,25 +142,14 @@ def _open_calls(known: Sequence[BaseMessage]) -> dict[str, str]:
     return {}
 
 
-def _answers(
-    given: Sequence[BaseMessage], new: dict[str | None, BaseMessage], open_calls: dict[str, str]
-) -> dict[str, ToolMessage]:
-    """The client's results of open calls, by call; the first of each call counts."""
-    answers: dict[str, ToolMessage] = {}
-    for message in given:
-        if isinstance(message, ToolMessage) and message.tool_call_id in open_calls and message.id in new:
-            answers.setdefault(message.tool_call_id, message)
-    return answers
-
-
-def _not_executed(call_id: str, taken: set[str | None]) -> ToolMessage:
+def _not_executed(call_id: str, tool: str, taken: set[str | None]) -> ToolMessage:
     """A result that says that there is none, under an id that follows from the call's."""
     name, number = f"{call_id}-unanswered", 1
     while name in taken:
         number += 1
         name = f"{call_id}-unanswered-{number}"
     taken.add(name)
-    return ToolMessage(NOT_EXECUTED, tool_call_id=call_id, id=name, status="error")
+    return ToolMessage(NOT_EXECUTED, tool_call_id=call_id, id=name, name=tool, status="error")
 
 
 def _is_edited(message: BaseMessage, before: BaseMessage) -> bool:

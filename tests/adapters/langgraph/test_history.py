@@ -299,6 +299,24 @@ def test_an_artefact_of_another_shape_does_not_reach_the_model(artefact):
     assert "'z'" in read.warnings[0]
 
 
+def test_a_signature_that_came_without_its_text_gets_it_back():
+    """B42: a signature streams behind what it signs."""
+    read = Read(thought("hm", json.dumps({**SIGNED, "thinking": ""})), assistant("so"))
+    assert read.only.content[0] == SIGNED
+
+
+def test_reasoning_goes_to_the_message_that_its_id_names():
+    read = Read(
+        assistant("so", calls=[("c1", "look", "{}")], name="a1"),
+        tool("a cat"),
+        thought("hm", "S", name="a1:reasoning-0"),
+        assistant("a cat", name="a2"),
+    )
+    assert read.messages[0].content == [SIGNED, {"type": "text", "text": "so"}]
+    assert read.messages[2].content == "a cat"
+    assert read.warnings == []
+
+
 def test_reasoning_does_not_move_into_another_turn():
     read = Read(thought("hm", "S"), user(), assistant("so"), thought("hm", "T", name="z2"))
     assert [message.content for message in read.messages] == ["hello", "so"]

@@ -235,6 +235,28 @@ class Unreadable(typing_extensions.TypedDict):
     count: int
 
 
+@dataclasses.dataclass
+class Holder:
+    recipe: Recipe
+
+
+class Holding(typing_extensions.TypedDict):
+    holder: Holder
+    parts: Unreadable
+
+
+@entrypoint()
+def unreadable_flow(inputs: Unreadable) -> int:
+    return 1
+
+
+def test_a_type_that_only_its_own_module_can_read_takes_anything():
+    shared = SharedState(compiled(Holding))
+    state = {"holder": {"recipe": 1}, "parts": [2]}
+    assert shared.update(state) == state
+    assert SharedState(unreadable_flow).takes_messages
+
+
 class Tree(typing_extensions.TypedDict):
     name: str
     children: "list[Tree]"
