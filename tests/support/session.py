@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,48 +11,22 @@ from conformance.exchange import Exchange
 from conformance.judge import judge
 from conformance.rules import CATALOGUE, Level
 from support.server import Served, serving
-from support.streams import sse
 
 MUSTS = [rule for rule in CATALOGUE.values() if rule.level is Level.MUST]
 
 
-@dataclass
-class Heard:
-    """One stream, the run input that it answers, and what our consumer made of it."""
-
-    run_input: dict[str, Any]
-    body: str
-    """As the server wrote it; where a test had the events only, they are written again."""
-    ending: Ending
-    error: dict[str, Any] | None
-    interrupts: list[dict[str, Any]]
-    pending: list[str]
-    result: Any
-    messages: list[dict[str, Any]]
-    state: Any
-
-
-@dataclass
-class Peer:
-    """A kind of client, and all that the sessions of such clients have heard."""
-
-    version: str | None = "1.0"
-    """The protocol version that it declares; None is a client from before 1.0."""
-    heard: list[Heard] = field(default_factory=list)
-
-
-_playing: list[Peer] = []
-"""Whose sessions begin now; the innermost block last."""
+_declared: list[str | None] = ["1.0"]
+"""The protocol version that a session's client declares; the innermost block's last. None is one from before 1.0."""
 
 
 @contextmanager
-def played_by(peer: Peer) -> Iterator[None]:
-    """Make the sessions that begin in the block those of such a client."""
-    _playing.append(peer)
+def declaring(version: str | None) -> Iterator[None]:
+    """Make the sessions that begin in the block those of a client that declares this version."""
+    _declared.append(version)
     try:
         yield
     finally:
-        _playing.pop()
+        _declared.pop()
 
 
 @dataclass
@@ -109,7 +82,8 @@ class Session:
     more: dict[str, Any] = field(default_factory=dict)
     """Further members of each run input."""
     numbers: Any = field(default_factory=lambda: itertools.count(1))
-    peer: Peer = field(default_factory=lambda: _playing[-1] if _playing else Peer())
+    version: str | None = field(default_factory=lambda: _declared[-1])
+    """The protocol version that the client declares."""
 
     async def say(self, content: Any, **more: Any) -> Played:
         """Send a user message."""
@@ -137,29 +111,25 @@ class Session:
         """The next run input."""
         state = {} if self.state is None else {"state": self.state}
         ids = {"threadId": self.thread, "runId": f"run-{next(self.numbers)}"}
-        declared = {} if self.peer.version is None else {"protocolVersion": self.peer.version}
+        declared = {} if self.version is None else {"protocolVersion": self.version}
         return {**ids, **declared, "messages": list(self.messages), "tools": self.tools, **state, **self.more, **more}
 
     async def run(self, **more: Any) -> Played:
         """Run on what the client holds, judge the stream, and hold what came."""
-        document = deepcopy(self.document(**more))
+        document = self.document(**more)
         response, events = await self.served.run(document)
         assert response.status_code == 200, response.text
-        return self.read(document, events, response.text)
+        return self.read(document, events)
 
-    def read(self, document: dict[str, Any], events: list[dict[str, Any]], body: str = "") -> Played:
+    def read(self, document: dict[str, Any], events: list[dict[str, Any]]) -> Played:
         """Judge a stream and hold what came."""
         assert [str(one) for one in judge(Exchange(run_input=document, events=events), MUSTS)] == []
         consumer = Consumer(document)
         list(consumer.read(events))
         self.messages, self.state = list(consumer.messages), consumer.state
-        made = {
-            name: getattr(consumer, name) for name in ("ending", "error", "interrupts", "result", "messages", "state")
-        }
-        heard = {"run_input": document, "body": body or sse(events).decode(), "pending": consumer.pending_tool_calls}
-        self.peer.heard.append(Heard(**deepcopy({**heard, **made})))
-        meant = events if self.peer.version is not None else [as_meant(event, consumer) for event in events]
-        return Played(meant, consumer)
+        if self.version is None:
+            events = [as_meant(event, consumer) for event in events]
+        return Played(events, consumer)
 
 
 def as_meant(event: dict[str, Any], consumer: Consumer) -> dict[str, Any]:
