@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from ag_ui.core import AgentCapabilities, MessagesSnapshotEvent, RunAgentInput
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphRecursionError
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from adapters.base import AdapterError, Cancelled, InputRefused, Interrupted, Outcome, RunContext, Step, Success
@@ -132,7 +133,7 @@ class LangGraph:
         config = self._configured(run, meter)
         place = await place_of(self._graph, config)
         own = config["configurable"][CONFIG_KEY] = configured(run.input, place.interrupts)
-        resumption = resume(run, place.interrupts, place.breakpoints, place.step, place.calls, trust=self._trust)
+        resumption = resume(run, place.interrupts, place.breakpoints, place.step, place.messages, trust=self._trust)
         if resumption.restated is not None:
             yield MessagesSnapshotEvent(messages=resumption.restated)
         if not resumption.goes_on:
@@ -145,9 +146,10 @@ class LangGraph:
             return
         translator = Translator(
             held={message.id for message in run.input.messages},
-            calls={call["id"] for call in place.calls},
+            calls=place.calls(run.input.messages),
             is_silent=meter.is_silent,
             shown=self._state.shown,
+            returned=self._returned,
             steps=self._steps,
             subagents=self._subagents,
         )
@@ -202,6 +204,12 @@ class LangGraph:
         new = new_messages(given, known, run.warn, closing=not resumption.answers)
         return [message for message in new if message.id not in resumption.taken], config
 
+    def _returned(self, values: Any) -> Any:
+        """The result in a graph's values: an agent's structured response, or what an entrypoint returned."""
+        if not isinstance(self._graph, CompiledStateGraph):
+            return values
+        return values.get("structured_response") if isinstance(values, Mapping) else None
+
     async def _outcome(self, config: Config, translator: Translator) -> Outcome:
         """Say how the run ended.
 
@@ -211,7 +219,7 @@ class LangGraph:
         if not self._graph.checkpointer and translator.asked:
             raise AdapterError("The graph asks for something, and has no checkpointer to wait with.", NO_CHECKPOINTER)
         place = await place_of(self._graph, _latest(config))
-        asked = ask(place.interrupts, place.breakpoints, place.step, place.calls)
+        asked = ask(place.interrupts, place.breakpoints, place.step, place.messages)
         return Interrupted(asked) if asked else Success(translator.result)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ag_ui.core import AssistantMessage, Message
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.types import Interrupt, StateSnapshot
 
 from adapters.langgraph.breakpoints import Graph, breakpoints_of
-from adapters.langgraph.interrupts import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,18 @@ class Place:
         """The conversation."""
         return self.values.get("messages") or () if isinstance(self.values, Mapping) else ()
 
-    @property
-    def calls(self) -> Sequence[Call]:
-        """The calls of the last assistant message."""
+    def calls(self, messages: Sequence[Message]) -> dict[str, str]:
+        """The calls of the last assistant message: the ids that the client's copy has for them, by their own.
+
+        They differ where a provider gave a call the id of an earlier one.
+        """
         last = next((one for one in reversed(self.messages) if isinstance(one, AIMessage)), None)
-        return [dict(call) for call in last.tool_calls] if last is not None else ()
+        if last is None:
+            return {}
+        copy = next((one for one in messages if one.id == last.id and isinstance(one, AssistantMessage)), None)
+        travelled = [call.id for call in (copy.tool_calls if copy is not None else None) or ()]
+        own = [str(call["id"]) for call in last.tool_calls]
+        return dict(zip(own, travelled if len(travelled) == len(own) else own, strict=True))
 
 
 async def place_of(graph: Graph, config: Any) -> Place:

@@ -1,6 +1,6 @@
 """What happens in a graph, as steps. Pure: parts in, steps out."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,8 +43,12 @@ class Lane:
     is_announced: bool = False
     has_failed: bool = False
     suspended: list[str] = field(default_factory=list)
+    agent: str | None = None
+    """The agent that its graph, or one around it, is."""
     steps: dict[str, str] = field(default_factory=dict)
     """The names of the open steps, by task."""
+    tools: dict[str, str] = field(default_factory=dict)
+    """The names of the tools that its tasks run, by task."""
 
 
 @dataclass(slots=True)
@@ -65,9 +69,10 @@ class Translator:
         self,
         *,
         held: Collection[str],
-        calls: Collection[str],
+        calls: Mapping[str, str],
         is_silent: Callable[[str], bool],
         shown: Callable[[Any], Any],
+        returned: Callable[[Any], Any],
         steps: bool = True,
         subagents: bool = True,
     ) -> None:
@@ -75,16 +80,18 @@ class Translator:
 
         Args:
             held: Ids of the messages that the consumer holds: they are not sent again.
-            calls: Ids of the calls in them, which may get their results now.
+            calls: Ids of the calls that may get their results now, by those that the graph has for them.
             is_silent: Says of a message's id whether it is none for the consumer, as those of a structured output.
             shown: What of the root's values the consumer sees as state; None for nothing.
+            returned: What of them is the run's result.
             steps: Tell when nodes start and finish.
             subagents: Attribute what graphs within the graph do to subagents.
         """
         self._held = set(held)
-        self._calls = set(calls)
+        self._calls = dict(calls)
         self._is_silent = is_silent
         self._shown = shown
+        self._returned = returned
         self._tells_steps = steps
         self._tells_subagents = subagents
         self._streaming: dict[str, Streaming] = {}
@@ -115,13 +122,10 @@ class Translator:
 
     def _values(self, values: Any) -> Iterator[Step]:
         """What the root holds after a step: its state, or what a functional entrypoint returned."""
-        if isinstance(values, dict):
-            self.result = values.get("structured_response")
+        self.result = self._returned(values)
         state = self._shown(values)
         if state is not None:
             yield StateSnapshotEvent(snapshot=state)
-        elif not isinstance(values, dict):
-            self.result = values
 
     # ---- messages -------------------------------------------------------------------------------
 
@@ -187,7 +191,7 @@ class Translator:
     def _call(self, piece: Called, key: str, streaming: Streaming, owner: str | None) -> Iterator[Step]:
         if piece.id and streaming.calls.get(piece.index) != piece.id:
             streaming.calls[piece.index] = piece.id
-            self._calls.add(piece.id)
+            self._calls[piece.id] = piece.id
             yield ToolCall(piece.arguments, piece.id, piece.name, key, owner)
         elif piece.index in streaming.calls:
             yield ToolCall(piece.arguments, streaming.calls[piece.index], subagent=owner)
@@ -214,15 +218,20 @@ class Translator:
         yield from self._announced(lane)
         self._said.add(key)
         yield ToolCallResultEvent(
-            message_id=key, tool_call_id=call, content=tool_content(message), subagent_run_id=lane.owner
+            message_id=key, tool_call_id=self._calls[call], content=tool_content(message), subagent_run_id=lane.owner
         )
 
     # ---- nodes, and graphs within ---------------------------------------------------------------
 
     def _task(self, namespace: Namespace, task: dict[str, Any]) -> Iterator[Step]:
         lane = self._lane(namespace, task.get("metadata"))
+        if lane.agent is None:
+            lane.agent = (task.get("metadata") or {}).get("lc_agent_name")
         if "triggers" in task:
             yield from self._announced(lane)
+            tool = _tool_of(task["input"])
+            if tool is not None:
+                lane.tools[task["id"]] = tool
             if self._tells_steps:
                 name = lane.steps[task["id"]] = self._free(task["name"], lane.owner)
                 yield StepStartedEvent(step_name=name, subagent_run_id=lane.owner)
@@ -259,9 +268,11 @@ class Translator:
         if lane is None:
             parent = self._lane(namespace[:-1])
             node, _, task = namespace[-1].partition(":")
-            name = (metadata or {}).get("lc_agent_name") or (node if task else parent.name)
+            agent = (metadata or {}).get("lc_agent_name")
+            own = agent if agent != parent.agent else None  # what a graph around it is called is inherited
+            name = own or parent.tools.get(task) or (node if task else parent.name)
             owner = (task or f"{parent.owner}:{namespace[-1]}") if self._tells_subagents else None
-            lane = self._lanes[namespace] = Lane(namespace, owner, name, parent)
+            lane = self._lanes[namespace] = Lane(namespace, owner, name, parent, agent=agent or parent.agent)
         return lane
 
     def _announced(self, lane: Lane) -> Iterator[Step]:
@@ -280,3 +291,11 @@ class Translator:
             number += 1
             free = f"{name} {number}"
         return free
+
+
+def _tool_of(given: Any) -> str | None:
+    """The name of the tool that a task runs, where it was sent one call."""
+    call = given[0] if isinstance(given, list) and len(given) == 1 else getattr(given, "tool_call", None)
+    if isinstance(given, dict) and isinstance(given.get("tool_call"), dict):
+        call = given["tool_call"]
+    return call.get("name") if isinstance(call, dict) and call.get("type") == "tool_call" else None
