@@ -14,7 +14,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import OmitFromInput, PrivateStateAttr
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels import EphemeralValue, LastValue, Topic, UntrackedValue
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
@@ -24,10 +24,15 @@ from langgraph.managed import RemainingSteps
 from langgraph.pregel import NodeBuilder, Pregel
 from langgraph.types import Overwrite
 from pydantic import BaseModel, Field
+from support.session import session
 
 from adapters.base import InputRefused
+from adapters.langgraph import LangGraph
 from adapters.langgraph.state import SharedState
+from conformance.consumer import Ending
 from conformance.json_values import json_value
+
+pytestmark = pytest.mark.anyio
 
 
 def later(old, new):
@@ -393,6 +398,75 @@ def test_a_node_gets_what_the_client_wrote():
     graph.invoke(SharedState(graph).update({"best": 3, "recipe": {"title": "t"}}), {"configurable": {"thread_id": "1"}})
     assert (seen[0]["best"], seen[0]["recipe"]) == (3, {"title": "t"})
 
+
+# ---- on the wire ----------------------------------------------------------------------------------
+
+
+class Cart(MessagesState):
+    title: str
+    items: Annotated[list[str], operator.add]
+    _secret: str
+
+
+def adding(state):
+    """A node that adds an item and answers with the title, unless it is told to rest."""
+    answer = {"messages": [AIMessage(state.get("title", "nothing"))]}
+    rests = state["messages"][-1].content == "rest"
+    return answer if rests else {**answer, "items": [f"item {len(state['items'])}"], "_secret": "s"}
+
+
+async def test_a_consumer_shares_the_state_with_the_graph_run_after_run():
+    """B49: an edit is seen once, and what only came back adds nothing."""
+    async with session(LangGraph(compiled(Cart, adding))) as client:
+        client.state = {"title": "mine"}
+        run = await client.say("go")
+        assert (run.text, client.state) == ("mine", {"title": "mine", "items": ["item 0"]})
+        await client.say("go")
+        assert client.state == {"title": "mine", "items": ["item 0", "item 1"]}
+        client.state = {"title": "yours", "items": ["item 1"]}
+        run = await client.say("go")
+        assert (run.text, client.state) == ("yours", {"title": "yours", "items": ["item 1", "item 1"]})
+
+
+async def test_a_graph_without_a_checkpointer_takes_the_state_of_its_client():
+    builder = StateGraph(Cart)
+    builder.add_node("node", adding)
+    builder.add_edge(START, "node")
+    async with session(LangGraph(builder.compile())) as client:
+        await client.say("go")
+        client.state["title"] = "mine"
+        run = await client.say("go")
+        assert (run.text, client.state) == ("mine", {"title": "mine", "items": ["item 0", "item 1"]})
+
+
+async def test_a_state_that_does_not_change_is_not_told_again():
+    """B51, B73."""
+    async with session(LangGraph(compiled(Cart, adding))) as client:
+        await client.say("go")
+        run = await client.say("rest")
+        assert run.of("STATE_SNAPSHOT") == run.of("STATE_DELTA") == []
+        assert client.state == {"items": ["item 0"]}
+
+
+@pytest.mark.parametrize(("state", "field"), [([], "/state"), ({"items": ["a", 1]}, "/state/items/1")])
+async def test_a_misfit_is_refused_before_the_run(state, field):
+    """Fault 11 of the LangGraph peer, B50."""
+    async with session(LangGraph(compiled(Cart, adding))) as client:
+        response, _ = await client.served.run(client.document(state=state))
+    assert (response.status_code, response.json()["code"], response.json()["field"]) == (422, "invalid_input", field)
+
+
+async def test_a_graph_that_shares_nothing_leaves_the_state_as_it_is():
+    """B50."""
+    async with session(LangGraph(compiled(MessagesState, lambda _: {"messages": [AIMessage("so")]}))) as client:
+        for state in (None, {}, {"a": 1}, [1]):
+            client.state = state
+            run = await client.say("go")
+            assert run.ending is Ending.SUCCEEDED
+            assert run.of("STATE_SNAPSHOT") == run.of("STATE_DELTA") == []
+
+
+# ---- whatever comes -------------------------------------------------------------------------------
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=3),
