@@ -173,7 +173,7 @@ def _results(
     messages: Iterable[Message], calls: Collection[str], known: Sequence[BaseMessage]
 ) -> dict[str, ToolMessage]:
     """The application's new results by call: the first behind the last message that has the call."""
-    held = {message.id for message in known}
+    held = {message.id for message in known if isinstance(message, BaseMessage)}
     found: dict[str, ToolMessage] = {}
     for message in messages:
         for call in _calls(message):
