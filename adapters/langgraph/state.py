@@ -24,7 +24,7 @@ What is written:
 |---|---|
 | equals what the thread shows, as JSON | gets nothing, so that nothing is added twice |
 | differs | gets it as a value of the key's type, in the place of its own: no reducer runs |
-| is null, for a key of a typed dict or dataclass | gets None: neither holds its values to their types |
+| is null, for a key of a typed dict or dataclass without a reducer | gets None: neither holds its values to their types |
 | of a key that may not be written | keeps its own, with a warning if it differs |
 | is missing | keeps its own |
 | does not fit its type | is never run: `admit` refuses it |
@@ -126,8 +126,9 @@ class SharedState:
             return
         if not isinstance(state, dict):
             raise InputRefused(("state",), "an object", describe(state))
-        for key in self._writable.keys() & state.keys():
-            self._read(key, state[key])
+        for key in self._writable:
+            if key in state:
+                self._read(key, state[key])
 
     def update(self, state: Any, values: Any = None, warn: Callable[[str], None] = _untold) -> dict[str, Any]:
         """Return what of a client's state goes into the graph's input.
@@ -177,7 +178,7 @@ class SharedState:
 
     def _read(self, key: str, value: Any) -> Any:
         """A client's value as one of the key's type."""
-        if value is None and not self._is_held_to_its_types:
+        if value is None and not self._is_held_to_its_types and key not in self._reduced:
             return None
         try:
             return self._writable[key].validate_python(value)

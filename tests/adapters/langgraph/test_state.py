@@ -204,6 +204,7 @@ def test_messages_under_another_name_are_objects_of_langchains_fields():
         (Dict, {"recipe": {"title": "t", "steps": [["a"]]}}, ("state", "recipe", "steps", 0)),
         (Dict, {"recipe": {"steps": []}}, ("state", "recipe", "title")),
         (Dict, {"best": []}, ("state", "best")),
+        (Dict, {"items": None}, ("state", "items")),
         (Model, {"count": -1}, ("state", "count")),
         (Model, {"count": None}, ("state", "count")),
         (Model, {"recipe": {"a": 1}}, ("state", "recipe", "a")),
