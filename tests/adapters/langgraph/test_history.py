@@ -7,7 +7,7 @@ import pytest
 from ag_ui.core import AudioPart, DataSource, DocumentPart, FileSource, ImagePart, Message, TextPart, UrlSource
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage, convert_to_openai_messages
 from pydantic import TypeAdapter
 
 from adapters.conversation import NOT_EXECUTED, UNREADABLE
@@ -156,6 +156,22 @@ def test_langchain_reads_each_block_as_a_standard_one():
     parts.append(media("document", data("application/pdf")))
     kinds = [block["type"] for block in Read(user(parts)).only.content_blocks]
     assert kinds == ["image", "audio", "video", "file"]
+
+
+def test_langchain_writes_each_block_for_a_provider():
+    parts = [
+        media("image", data("image/png"), metadata={"alt": "a cat"}),
+        media("image", url("https://x.org/a.png")),
+        media("audio", data("audio/wav")),
+        media("document", data("application/pdf"), metadata={"filename": "a.pdf"}),
+    ]
+    (written,) = convert_to_openai_messages(Read(user(parts)).messages)
+    assert written["content"] == [
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}},
+        {"type": "image_url", "image_url": {"url": "https://x.org/a.png"}},
+        {"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}},
+        {"type": "file", "file": {"file_data": f"data:application/pdf;base64,{PNG}", "filename": "a.pdf"}},
+    ]
 
 
 def test_parts_that_are_all_text_are_one_text():
