@@ -5,7 +5,9 @@ A tool, an approval that is given or denied, the state that both sides change, a
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -176,6 +178,13 @@ def test_a_thread_through_all_of_it(conversation, server):
     calls = [call["id"] for message in messages for call in message.get("toolCalls", ())]
     assert [message["toolCallId"] for message in messages if message["role"] == "tool"] == calls
     assert [server.lines(run.run_id, "run warning") for run in runs] == [[]] * len(runs)
+
+
+def test_the_conformance_suite_finds_nothing(server):
+    command = [Path(sys.executable).with_name("agui-conformance"), "check", server.url, "--probe", "--format", "json"]
+    done = subprocess.run(command, capture_output=True, check=False, encoding="utf-8", timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["findings"] == []
 
 
 def test_another_model_answers_where_the_server_is_told_so(tmp_path):
