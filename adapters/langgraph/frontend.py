@@ -47,7 +47,7 @@ def configured(run_input: RunAgentInput, pending: Iterable[Interrupt] = ()) -> d
     Returns:
         `tools` and `context` as lists, and `forwardedProps`, all as they travel; `waiting`, the ids of the paused
         calls, which stay calls of frontend tools also when this run's input does not name these; and `offered`, which
-        becomes true when the graph asks for the tools.
+        becomes true when the graph has a place for the tools: none was met in a run at whose end it is not.
     """
     return {
         "tools": [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in run_input.tools or ()],
@@ -144,6 +144,7 @@ def each_call(node: str, *, otherwise: str = END) -> Callable[[Any], list[Send] 
 def is_frontend(request: ToolCallRequest) -> bool:
     """Say whether a call is for the application: the node has no such tool, and the run does."""
     own, call = _own(), request.tool_call
+    own["offered"] = True
     is_one = call["id"] in own["waiting"] or call["name"] in {tool["name"] for tool in own["tools"]}
     return request.tool is None and is_one
 

@@ -305,7 +305,7 @@ async def test_a_call_that_shares_its_task_is_refused_before_it_is_awaited():
 
     builder = StateGraph(MessagesState)
     builder.add_node("model", ask)
-    builder.add_node("tools", ToolNode([], awrap_tool_call=await_frontend, handle_tool_errors=False))
+    builder.add_node("tools", ToolNode([], awrap_tool_call=await_frontend))
     builder.add_edge(START, "model")
     builder.add_conditional_edges("model", tools_condition)
     async with session(LangGraph(builder.compile(checkpointer=InMemorySaver())), tools=[CONFIRM]) as client:
