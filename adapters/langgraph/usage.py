@@ -4,14 +4,19 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.outputs import LLMResult
 
 from adapters.base import ModelUsage
 
 
-class Meter(AsyncCallbackHandler):
-    """Hears of every model call of a run, those that do not stream included."""
+class Meter(BaseCallbackHandler):
+    """Hears of every model call of a run, those that do not stream included.
+
+    Its hooks are plain and run in place: LangChain starts a task for each token, or a thread, for any other handler.
+    """
+
+    run_inline = True
 
     def __init__(self, spent: Callable[[ModelUsage], None]) -> None:
         self._spent = spent
@@ -22,7 +27,7 @@ class Meter(AsyncCallbackHandler):
         """Say whether a message is a structured output that a node reads: it is none for the consumer."""
         return message in self._structured
 
-    async def on_chat_model_start(
+    def on_chat_model_start(
         self,
         serialized: Any,  # noqa: ARG002 - a hook
         messages: Any,  # noqa: ARG002
@@ -37,7 +42,7 @@ class Meter(AsyncCallbackHandler):
         if "ls_structured_output_format" in (more.get("options") or {}):
             self._structured.add(f"lc_run--{run_id}")
 
-    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:  # noqa: ARG002
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **more: Any) -> None:  # noqa: ARG002
         """Tell what a call cost."""
         provider, model = self._models.pop(run_id, (None, None))
         for generations in response.generations:
