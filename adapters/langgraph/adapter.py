@@ -23,7 +23,7 @@ from adapters.langgraph.source import parts_of
 from adapters.langgraph.state import SharedState
 from adapters.langgraph.translate import Translator
 from adapters.langgraph.usage import Meter
-from adapters.media import Trust
+from adapters.media import Trust, refuse_private
 
 Config: TypeAlias = Any
 """LangChain's `RunnableConfig`, with whatever an author puts in."""
@@ -73,7 +73,7 @@ class LangGraph:
         self._trust = trust
         self._state = SharedState(graph, hidden=hidden)
         self._tools = tool_names(graph)
-        self._takes_messages = "messages" in graph.get_input_jsonschema().get("properties", {"messages": None})
+        self._takes_messages = self._state.takes_messages
         self._threads: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def capabilities(self) -> AgentCapabilities:
@@ -84,10 +84,11 @@ class LangGraph:
         """Refuse what no run can be made of.
 
         Raises:
-            InputRefused: The state is none of the graph's, a tool's name is taken, or there are answers to a graph
-                that cannot have asked.
+            InputRefused: The state is none of the graph's, a tool's name is taken, a URL leads to a private address,
+                or there are answers to a graph that cannot have asked.
         """
         refuse_taken_names(self._tools, run_input.tools)
+        refuse_private(run_input.messages, self._trust)
         self._state.admit(run_input.state)
         if run_input.resume and not self._graph.checkpointer:
             expected = "no answers: the graph has no checkpointer, so that nothing is open"
@@ -141,22 +142,30 @@ class LangGraph:
             return
         if resumption.is_abandoned:
             await abandon(self._graph, config)
-        payload, config = await self._payload(run, resumption, place, config)
-        if resumption.is_abandoned and not payload.get("messages"):
-            return
+        payloads, config = await self._payloads(run, resumption, place, config)
+        beside = self._state.beside(run.input.state)
+
+        def shown(values: Any) -> Any:
+            own = self._state.shown(values)
+            return {**beside, **own} if own is not None and beside else own
+
         translator = Translator(
             held={message.id for message in run.input.messages},
             calls=place.calls(run.input.messages),
             is_silent=meter.is_silent,
-            shown=self._state.shown,
+            shown=shown,
             returned=self._returned,
             steps=self._steps,
             subagents=self._subagents,
         )
         context = self._context(run) if self._context is not None else None
-        async for part in parts_of(self._graph, payload, config, context):
-            for step in translator.read(part):
-                yield step
+        for payload in payloads:
+            if translator.asked:
+                run.warn("what the client said beside its answers waits: the graph asks for something again")
+                break
+            async for part in parts_of(self._graph, payload, config, context):
+                for step in translator.read(part):
+                    yield step
         if run.input.tools and not own["offered"]:
             run.warn("the run input has tools, but the graph offers its model none of them")
         yield await self._outcome(config, translator)
@@ -172,22 +181,27 @@ class LangGraph:
         callbacks = [*own.get("callbacks", ()), meter]
         return {**own, "configurable": {**configurable, "thread_id": run.input.thread_id}, "callbacks": callbacks}
 
-    async def _payload(
+    async def _payloads(
         self, run: RunContext, resumption: Resumption, place: Place, config: Config
-    ) -> tuple[Any, Config]:
-        """What the graph gets, and where on its thread: what is new, with answers where it waits for some.
+    ) -> tuple[list[Any], Config]:
+        """What the graph gets, one after the other, and where on its thread.
 
-        Nothing, where it goes on from a breakpoint.
+        Answers come first, and what was said beside them after that: the results of the answered calls are then where
+        a model wants them. Nothing (None) is what goes on from a breakpoint.
         """
-        if resumption.continues and not resumption.answers:
-            return None, config
-        values: dict[str, Any] = self._state.update(run.input.state, place.values or None)
+        new: list[BaseMessage] = []
         if self._takes_messages:
-            values["messages"], config = await self._new(run, resumption, place, config)
-        if not resumption.answers:
-            return values, config
-        update = {key: value for key, value in values.items() if value != []}
-        return Command(resume=resumption.answers, update=update or None), config
+            new, config = await self._new(run, resumption, place, config)
+        held = place if config["configurable"].get("checkpoint_id") is None else await place_of(self._graph, config)
+        values: dict[str, Any] = self._state.update(run.input.state, held.values or None, run.warn)
+        later = [{"messages": new}] if new else []
+        if resumption.answers:
+            return [Command(resume=resumption.answers, update=values or None), *later], config
+        if resumption.continues:
+            return [None, *later], config
+        if resumption.is_abandoned:
+            return [{**values, "messages": new}] if new else [], config
+        return [{**values, "messages": new} if self._takes_messages else values], config
 
     async def _new(
         self, run: RunContext, resumption: Resumption, place: Place, config: Config
