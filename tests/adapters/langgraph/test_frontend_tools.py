@@ -11,6 +11,7 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from support.agents import run_input
@@ -210,9 +211,10 @@ async def test_a_call_within_that_the_user_goes_past_has_failed():
         client.messages.append({"id": "u9", "role": "user", "content": "never mind"})
         run = await client.answer({"f2": "yes"})
     assert run.ending is Ending.SUCCEEDED
-    first, _ = json.JSONDecoder().raw_decode(run.text)
-    results = {one[0]: one[1] for one in first if isinstance(one, list)}
+    seen, end = json.JSONDecoder().raw_decode(run.text)
+    results = {one[0]: one[1] for one in seen if isinstance(one, list)}
     assert results == {"c1": "success", "f1": "error", "f2": "success"}
+    assert json.loads(run.text[end:])[-1] == "never mind"
     assert assistant.done == ["a"]
 
 
@@ -337,6 +339,24 @@ async def test_an_approval_that_is_answered_before_the_application_answers():
         run = await client.answer({"f1": "yes"})
     assert (run.ending, assistant.done) == (Ending.SUCCEEDED, ["a"])
     assert sorted(json.loads(run.text)[1:]) == [["c1", "success", "a is fine"], ["f1", "success", "yes"]]
+
+
+async def test_a_call_waits_in_a_database_too(tmp_path):
+    """Another process, with the same agent and no memory, takes the answer, whatever is in it."""
+    image = {"type": "image", "source": {"type": "data", "value": "AAAA", "mimeType": "image/png"}}
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads")) as kept:
+        first = create_agent(
+            Scripted(turns=[[("confirm", {}, "f1")]]), [], middleware=[FrontendTools()], checkpointer=kept
+        )
+        async with session(LangGraph(first), tools=[CONFIRM]) as client:
+            assert (await client.say("go")).pending == ["f1"]
+            held = client.messages
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "threads")) as kept:
+        other = create_agent(Scripted(), [], middleware=[FrontendTools()], checkpointer=kept)
+        async with session(LangGraph(other), messages=held) as client:
+            run = await client.answer({"f1": {"content": [{"type": "text", "text": "this"}, image]}})
+    assert json.loads(run.text)[1][:2] == ["f1", "success"]
+    assert [block["type"] for block in json.loads(run.text)[1][2]] == ["text", "image"]
 
 
 @every_kind
