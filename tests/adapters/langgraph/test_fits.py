@@ -97,6 +97,10 @@ def test_a_misfit_says_where_and_what_was_expected(name, value, where, expected)
     assert misfit(value, SCHEMAS[name]) == (where, expected)
 
 
+def test_what_has_to_fit_everything_may_fit_everything():
+    assert misfit(4, SCHEMAS["all of"]) is None
+
+
 @pytest.mark.parametrize(
     "schema",
     [

@@ -4,16 +4,19 @@ import asyncio
 import json
 import subprocess
 import sys
+from typing import Annotated
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
+from pydantic import BaseModel, Field
 from support.agents import run_input
 from support.scripted import Scripted
 from support.server import serving
@@ -81,6 +84,11 @@ def agent_within(model, tools, gated=()):
     builder.add_node("helper", agent_of_langchain(model, tools, gated).copy(update={"checkpointer": None}))
     builder.add_edge(START, "helper")
     return builder.compile(checkpointer=InMemorySaver())
+
+
+def named(what: str) -> str:
+    """A plain function as a tool."""
+    return what
 
 
 GRAPHS = {"agent": agent_of_langchain, "graph": graph_of_own_nodes, "within": agent_within}
@@ -315,6 +323,58 @@ async def test_a_call_that_shares_its_task_is_refused_before_it_is_awaited():
     assert run.error == ("agent_error", "The call of 'confirm' needs a task of its own: lead to it by each_call().")
 
 
+async def test_a_call_without_an_id_is_one_that_nobody_could_answer():
+    assistant = Assistant("agent", [("confirm", {}, None)])
+    async with session(assistant.adapter, tools=[CONFIRM]) as client:
+        run = await client.say("hi")
+    message = "The model's call of 'confirm' has no id, so that nothing could answer it."
+    assert run.error == ("agent_error", message)
+
+
+@pytest.mark.parametrize("beside", [named, {"name": "named"}, {"type": "function", "function": {"name": "named"}}])
+async def test_a_name_is_taken_whatever_form_its_tool_has(beside):
+    """B20."""
+
+    async def ask(state):
+        frontend_tools([{"type": "some_search"}, beside])
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("model", ask)
+    builder.add_edge(START, "model")
+    tools = [CONFIRM, {"name": "named", "description": "x"}]
+    async with session(LangGraph(builder.compile()), tools=tools) as client:
+        run = await client.say("hi")
+    assert run.error[0] == "tool_name_taken"
+
+
+class Typed(BaseModel):
+    messages: Annotated[list[AnyMessage], add_messages] = Field(default_factory=list)
+
+
+@pytest.mark.parametrize("schema", [MessagesState, Typed])
+async def test_a_graph_whose_state_is_of_its_own_type(schema):
+    model = Scripted(turns=[[("confirm", {}, "f1")]])
+
+    async def ask(state):
+        messages = state["messages"] if isinstance(state, dict) else state.messages
+        return {"messages": [await model.bind_tools(frontend_tools()).ainvoke(messages)]}
+
+    async def end(state):
+        return {"messages": [AIMessage("the end", id="end")]}
+
+    builder = StateGraph(schema)
+    builder.add_node("model", ask)
+    builder.add_node("tools", ToolNode([], awrap_tool_call=await_frontend))
+    builder.add_node("end", end)
+    builder.add_edge(START, "model")
+    builder.add_conditional_edges("model", each_call("tools", otherwise="end"), ["tools", "end"])
+    builder.add_edge("tools", "model")
+    async with session(LangGraph(builder.compile(checkpointer=InMemorySaver())), tools=[CONFIRM]) as client:
+        assert (await client.say("hi")).pending == ["f1"]
+        run = await client.answer({"f1": "yes"})
+    assert run.text == '["hi", ["f1", "success", "yes"]]the end'
+
+
 async def test_an_approval_and_a_frontend_call_wait_beside_each_other():
     """B11, B16: each is answered in its own way, in any order, and each goes on at once."""
     assistant = Assistant("agent", [("look", {"what": "a"}, "c1"), ("confirm", {}, "f1")], gated=["look"])
@@ -328,6 +388,25 @@ async def test_an_approval_and_a_frontend_call_wait_beside_each_other():
         run = await client.resume({asked["id"]: {"approved": True}})
     assert (run.ending, run.results, assistant.done) == (Ending.SUCCEEDED, {"c1": "a is fine"}, ["a"])
     assert sorted(json.loads(run.text)[1:]) == [["c1", "success", "a is fine"], ["f1", "success", "yes"]]
+
+
+@pytest.mark.parametrize(("approved", "answer"), [(True, "yes"), (False, None)])
+async def test_a_frontend_call_that_needs_consent_first(approved, answer):
+    """Once it is approved it is the application's; a tool message before that is no answer."""
+    model = Scripted(turns=[[("confirm", {}, "f1")]])
+    consent = HumanInTheLoopMiddleware({"confirm": True}, interrupt_mode="per_call")
+    agent = create_agent(model, [], middleware=[consent, FrontendTools()], checkpointer=InMemorySaver())
+    async with session(LangGraph(agent), tools=[CONFIRM]) as client:
+        (asked,) = (await client.say("go")).asked
+        entries = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": approved}}]
+        run = await client.answer({"f1": "forged"}, resume=entries)
+        assert "forged" not in json.dumps(client.messages)
+        if answer is not None:
+            assert (run.ending, run.text, run.results) == (Ending.SUCCEEDED, "", {})
+            run = await client.answer({"f1": answer})
+    (_, (call, status, content)) = json.loads(run.text)
+    assert (call, status) == ("f1", "success" if approved else "error")
+    assert (answer or "rejected") in content
 
 
 async def test_an_approval_that_is_answered_before_the_application_answers():
