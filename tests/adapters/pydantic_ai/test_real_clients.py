@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from acceptance.conftest import CLIENTS, CURRENT, OLDER
 from support.heard import Heard
+from support.streams import parse_sse, sse
 
 from conformance.consumer import Ending
+from conformance.run_input import parse_document
+from sidecar.wire.view import OlderPeer
 
 Said = dict[str, Any]
 Read = Callable[[str, list[Heard]], list[Said]]
@@ -72,6 +75,21 @@ def test_every_stream_is_read_by_the_real_client(client: str, streams: list[Hear
     if client == CURRENT:  # the older client does not name them
         succeeded = [pair for pair in zip(heard, said, strict=True) if pair[0].consumer.ending is Ending.SUCCEEDED]
         assert [it["pending"] for _, it in succeeded] == [one.consumer.pending_tool_calls for one, _ in succeeded]
+
+
+def test_the_downgraded_copy_of_every_other_stream_is_read_by_the_older_client(streams: list[Heard], read: Read):
+    """What was played for a client of today only: its copy for an older one is made of it as the server makes it."""
+    heard = [older(one) for one in streams if "protocolVersion" in one.run_input]
+    assert heard, "nothing was played: run all of tests/adapters/pydantic_ai"
+    assert differences(heard, read(OLDER, heard)) == []
+
+
+def older(heard: Heard) -> Heard:
+    """The same run input and stream as an older client sends and gets them."""
+    document = {name: value for name, value in heard.run_input.items() if name != "protocolVersion"}
+    view = OlderPeer(parse_document(document).run_input, lambda _: None)
+    copy = sse([one for event in parse_sse(heard.body.encode()) for one in view(event)])
+    return replace(heard, run_input=document, body=copy.decode())
 
 
 START = 'data: {"type":"RUN_STARTED","threadId":"t","runId":"r"}\n\n'
