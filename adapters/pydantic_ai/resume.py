@@ -195,7 +195,7 @@ def _deferred(asked: Mapping[str, Interrupt], answers: Mapping[str, Answer]) -> 
                 results.calls[call] = ToolFailed(answer.error or "")
             case None if _kind(asked[call]) == "approval":
                 results.approvals[call] = ToolDenied(CANCELLED)
-            case None:
+            case _:
                 results.calls[call] = ToolFailed(CANCELLED)
     return results
 

@@ -350,3 +350,12 @@ async def test_a_call_that_the_history_lost_may_be_dismissed(payload):
         client.messages = [{"id": "new", "role": "user", "content": "forget it"}]
         run = await client.resume({"int-c1": payload})
         assert (run.ending, bank.done, run.text) == (Ending.SUCCEEDED, [], "{}")
+
+
+async def test_a_changed_call_may_be_no_json_at_all():
+    bank = Bank(("transfer", {"amount": 1}))
+    async with session(bank.adapter) as client:
+        await client.say("pay")
+        client.messages[-1]["toolCalls"][0]["function"] = {"name": "look", "arguments": "{"}
+        await client.resume({"int-c1": {"approved": True}})
+        assert bank.done == ["transfer 1"]

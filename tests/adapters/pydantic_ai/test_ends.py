@@ -6,12 +6,19 @@ from contextlib import asynccontextmanager
 
 import pytest
 from pydantic_ai import Agent, FunctionToolset, RunContext, UsageLimits, WrapperToolset
-from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    FallbackExceptionGroup,
+    ModelAPIError,
+    ModelHTTPError,
+    UnexpectedModelBehavior,
+    UserError,
+)
 from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 from support.session import session
 
-from adapters.pydantic_ai import PydanticAI
+from adapters.pydantic_ai import PydanticAI, Trust
 from conformance.consumer import Ending
 
 pytestmark = pytest.mark.anyio
@@ -327,6 +334,49 @@ async def test_an_error_of_the_provider_says_its_status_and_no_more():
     async with session(PydanticAI(Agent(FunctionModel(stream_function=model)))) as client:
         run = await client.say("hi")
     assert run.error == ("model_error", "The model's provider answered with HTTP 429.")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (FallbackExceptionGroup("all", [ValueError("secret")]), "None of the agent's models answered."),
+        (ContentFilterError("secret"), "The model's provider withheld the answer."),
+        (UnexpectedModelBehavior("secret"), "The model gave no usable answer."),
+        (ModelAPIError("model", "secret"), "The model's provider could not be reached, or broke off its answer."),
+    ],
+)
+async def test_an_error_of_the_model_says_what_its_user_may_know(error, told):
+    async def model(messages, info):
+        raise error
+        yield ""
+
+    async with session(PydanticAI(Agent(FunctionModel(stream_function=model)))) as client:
+        assert (await client.say("hi")).error == ("model_error", told)
+
+
+async def test_a_mistake_of_the_author_stays_in_the_log():
+    agent = calling([call("wrong")])
+
+    @agent.tool_plain
+    def wrong() -> str:
+        raise UserError("secret")
+
+    async with session(PydanticAI(agent), tools=[{"name": "other", "description": ""}]) as client:
+        assert (await client.say("hi")).error == ("internal_error", "The agent failed.")
+
+
+async def test_a_trusted_client_instructs_the_agent():
+    seen = []
+
+    async def model(messages, info):
+        seen.append(messages)
+        yield "ok"
+
+    adapter = PydanticAI(Agent(FunctionModel(stream_function=model)), trust=Trust(system_messages=True))
+    async with session(adapter) as client:
+        client.messages.append({"id": "s", "role": "system", "content": "Be kind."})
+        await client.say("hi")
+    assert [part.content for part in seen[0][0].parts] == ["Be kind.", "hi"]
 
 
 async def test_another_model_takes_the_place_of_the_agents_own():

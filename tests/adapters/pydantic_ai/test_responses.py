@@ -11,15 +11,18 @@ from pydantic_ai import CustomEvent as AgentEvent
 from pydantic_ai import RunContext as AgentContext
 from pydantic_ai.messages import (
     AudioUrl,
+    CachePoint,
     DocumentUrl,
     FilePart,
     NativeToolCallPart,
     NativeToolReturnPart,
     PartStartEvent,
+    TextContent,
     TextPart,
     ThinkingPart,
     ToolCallPart,
     ToolReturn,
+    ToolReturnPart,
     UploadedFile,
     VideoUrl,
 )
@@ -28,6 +31,8 @@ from structlog.testing import capture_logs
 from support.session import session
 
 from adapters.pydantic_ai import PydanticAI
+from adapters.pydantic_ai.content import result_content
+from adapters.pydantic_ai.frontend import Anything
 from adapters.pydantic_ai.translate import FILE, Calls, Response
 from conformance.consumer import Ending
 
@@ -168,7 +173,7 @@ class Answer(BaseModel):
 async def test_structured_output_is_the_result_and_no_call(output):
     """Fault 13 of PydanticAI's own adapter; what does not fit is asked for again, out of sight."""
     name = "give" if isinstance(output, ToolOutput) else "final_result"
-    turns = [[call(name, '{"value":"x"}')], [call(name, '{"value":7}', "c2")]]
+    turns = [[call(name, '{"value":"x"}')], [call(name, '{"value"', "c2"), {0: DeltaToolCall(json_args=":7}")}]]
     agent, seen = scripted(*turns, output_type=output)
     async with session(PydanticAI(agent)) as client:
         run = await client.say("hi")
@@ -400,3 +405,24 @@ async def test_a_file_that_the_model_cannot_take_is_left_out():
     assert [entry["warning"] for entry in logs if "warning" in entry] == [
         "the model takes no audio files: those of the user are left out of what it is sent"
     ]
+
+
+def test_what_else_a_tool_may_have_the_model_see():
+    url = DocumentUrl("https://example.com/a")
+    first, *rest = result_content(ToolReturnPart("t", "ok", "c1"), [TextContent("noted"), "", CachePoint(), url, PNG])
+    assert (first.text, [part.type for part in rest]) == ("ok", ["text", "document", "image"])
+    assert rest[1].model_dump(by_alias=True, exclude_none=True)["source"] == {"type": "url", "value": url.url}
+
+
+def test_the_arguments_of_a_frontend_tool_are_taken_as_they_are():
+    assert Anything().validate_python({"a": 1}) == {"a": 1}
+    assert Anything().validate_json('{"a":1}') == {"a": 1}
+
+
+def test_a_typed_part_says_its_kind():
+    """What PydanticAI needs to read a call back as what it was."""
+    numbers = itertools.count(1)
+    response = Response(lambda: f"i{next(numbers)}", Calls((), lambda: "c", lambda _: False))
+    part = ToolCallPart("search", {"q": "x"}, "c1", tool_kind="tool-search")
+    _, claim = response.read(PartStartEvent(index=0, part=part))
+    assert (claim.entity_id, "tool-search" in claim.encrypted_value) == ("c1", True)

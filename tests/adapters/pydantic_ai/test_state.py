@@ -188,3 +188,28 @@ def test_dependencies_that_nobody_makes_are_told_at_once():
 async def test_a_factory_makes_what_only_it_can():
     async with session(shopper(Needs, calls=0, deps_factory=lambda run: Needs(1))) as client:
         assert (await client.say("hi")).ending is Ending.SUCCEEDED
+
+
+class Model(BaseModel):
+    """Dependencies that are a model."""
+
+    state: Cart = Cart()
+
+
+async def test_dependencies_may_be_a_model():
+    async with session(shopper(Model), state={"title": "t"}) as client:
+        assert (await client.say("add")).results["c0"] == "t"
+
+
+class Unreadable:
+    state: "NoSuchType"  # noqa: F821 - on purpose
+
+
+async def test_an_annotation_that_nobody_can_read_declares_nothing():
+    def factory(run):
+        made = Unreadable()
+        made.state = Cart()
+        return made
+
+    async with session(shopper(Unreadable, deps_factory=factory), state={"title": "t"}) as client:
+        assert (await client.say("add")).results["c0"] == "t"
