@@ -4,12 +4,14 @@ import asyncio
 import itertools
 import json
 import operator
+from contextlib import asynccontextmanager
 from typing import Annotated
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.config import get_stream_writer
 from langgraph.func import entrypoint
@@ -17,6 +19,7 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Send
 from pydantic import BaseModel
 from support.graphs import Script, agent, asks, call, cost, graph_of, more, redacted, says, thinking, together, written
+from support.postgres import database
 from support.server import serving
 from support.session import Session, session
 
@@ -422,18 +425,34 @@ async def test_a_graph_without_a_checkpointer_cannot_ask():
     )
 
 
-async def test_the_thread_lives_in_its_checkpointer(tmp_path):
-    """B47: a new process knows what the old one said."""
-    path = str(tmp_path / "threads.db")
-    async with AsyncSqliteSaver.from_conn_string(path) as saver:
-        async with session(LangGraph(graph_of(asks([]), checkpointer=saver))) as client:
-            (asked,) = (await client.say("hi")).asked
-            messages = client.messages
+@asynccontextmanager
+async def sqlite(folder):
+    async with AsyncSqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
+        yield saver
+
+
+@asynccontextmanager
+async def postgres(folder):
+    with database(folder / "postgres") as url:
+        async with AsyncPostgresSaver.from_conn_string(url) as saver:
+            await saver.setup()
+            yield saver
+
+
+@pytest.mark.parametrize("keeping", [sqlite, postgres], ids=["sqlite", "postgres"])
+async def test_the_thread_lives_in_its_checkpointer(tmp_path, keeping):
+    """B47: what is served anew knows what was said before, and what is open."""
     heard = []
-    async with AsyncSqliteSaver.from_conn_string(path) as saver:
-        async with session(LangGraph(graph_of(asks(heard), checkpointer=saver)), messages=messages) as client:
-            run = await client.resume({asked["id"]: "yes"})
+    async with keeping(tmp_path) as saver:
+        async with session(LangGraph(graph_of(says(Script(["one"])), asks([]), checkpointer=saver))) as client:
+            run = await client.say("hi")
+            assert (run.text, run.ending) == ("one", Ending.INTERRUPTED)
+        again = LangGraph(graph_of(says(Script([])), asks(heard), checkpointer=saver))
+        async with session(again, messages=client.messages, numbers=client.numbers) as client:
+            run = await client.resume({run.asked[0]["id"]: "yes"})
+        kept = await graph_of(asks([]), checkpointer=saver).aget_state({"configurable": {"thread_id": "t1"}})
     assert (heard, run.ending) == ([("ask", "yes")], Ending.SUCCEEDED)
+    assert [one.id for one in kept.values["messages"]] == [one["id"] for one in client.messages]
 
 
 async def test_a_functional_entrypoint_gives_its_value():
