@@ -133,7 +133,7 @@ def interrupts(requests: DeferredToolRequests, calls: Iterable[ToolCallPart]) ->
                 reason="tool_call",
                 tool_call_id=call.tool_call_id,
                 message=f"Approve {what}?" if kind == "approval" else f"What is the result of {what}?",
-                response_schema=(Approval if kind == "approval" else Result).model_json_schema(),
+                response_schema=_form(Approval if kind == "approval" else Result),
                 metadata={**requests.metadata.get(call.tool_call_id, {}), METADATA_KEY: own},
             )
         )
@@ -198,6 +198,16 @@ def _deferred(asked: Mapping[str, Interrupt], answers: Mapping[str, Answer]) -> 
             case _:
                 results.calls[call] = ToolFailed(CANCELLED)
     return results
+
+
+def _form(payload: type[BaseModel]) -> dict[str, Any]:
+    """The schema of a payload, for a client to make a form of: names and descriptions, nothing of how it is held."""
+    schema = payload.model_json_schema()
+    properties = {
+        name: {key: value for key, value in one.items() if key not in ("title", "default")}
+        for name, one in schema["properties"].items()
+    }
+    return {"type": "object", "properties": properties, "required": schema.get("required", [])}
 
 
 def _parsed(arguments: str) -> Any:
