@@ -1,15 +1,17 @@
-"""What the sidecar is compared with, one server each: `python baselines.py raw|sse|pydantic_ai --port N`.
+"""What the sidecar is compared with, one server each: `python baselines.py raw --port N`, and so on.
 
 - raw: bytes that are ready, through Starlette's StreamingResponse, one send per event. The limit of one send per event.
 - sse: the same bytes through sse-starlette
 - pydantic_ai: PydanticAI's own AG-UI server side
+- langgraph: ag-ui-langgraph, as it comes (`/raw/tick`) and without the copies of LangGraph's own events (`/tick`)
 
-Each answers `POST /tick`, `/burst` and `/idle`, under the same loop, HTTP parser and collector as the sidecar.
+Each answers `POST /tick` and `/burst`, most also `/idle`, under the same loop, HTTP parser and collector as the sidecar.
 """
 
 import argparse
 import asyncio
 import gc
+from functools import partial
 
 import uvicorn
 from starlette.applications import Starlette
@@ -66,16 +68,38 @@ def pydantic_ai(way):
     return endpoint
 
 
-SERVERS = {"raw": raw, "sse": sse, "pydantic_ai": pydantic_ai}
+def streamed(endpoint):
+    """An app that has one endpoint per source."""
+    return Starlette(routes=[Route(f"/{way}", endpoint(way), methods=["POST"]) for way in SOURCES])
+
+
+def langgraph():
+    import graphs  # noqa: PLC0415
+    from ag_ui_langgraph import LangGraphAgent, add_langgraph_fastapi_endpoint  # noqa: PLC0415
+    from fastapi import FastAPI  # noqa: PLC0415
+
+    app = FastAPI()
+    for way, graph in (("tick", graphs.tick), ("burst", graphs.burst)):
+        add_langgraph_fastapi_endpoint(app, LangGraphAgent(name=way, graph=graph), f"/raw/{way}")
+        agent = LangGraphAgent(name=way, graph=graph, emit_raw_events=False)
+        add_langgraph_fastapi_endpoint(app, agent, f"/{way}")
+    return app
+
+
+APPS = {
+    "raw": partial(streamed, raw),
+    "sse": partial(streamed, sse),
+    "pydantic_ai": partial(streamed, pydantic_ai),
+    "langgraph": langgraph,
+}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("server", choices=SERVERS)
+    parser.add_argument("server", choices=APPS)
     parser.add_argument("--port", type=int, required=True)
     given = parser.parse_args()
-    endpoint = SERVERS[given.server]
-    app = Starlette(routes=[Route(f"/{way}", endpoint(way), methods=["POST"]) for way in SOURCES])
+    app = APPS[given.server]()
     settle_memory()
     uvicorn.run(
         app,

@@ -1,6 +1,7 @@
 """The consumer: starts runs by POST and reads their events, on bare connections so that it is no bottleneck.
 
 - `load`: some streams at a time, run after run, for some seconds
+- `cpu_per_delta`: what a delta of one run costs its server, without what the run costs once
 - `Idlers`: streams that are opened, and then only held
 """
 
@@ -8,13 +9,15 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass
-from uuid import uuid4
 
 from servers import NotMeasured
-from workload import DELTAS
+from workload import DELTAS, run_input
 
 END = b"\r\n0\r\n\r\n"
 """The last bytes of a chunked response."""
+
+DELTA = b'"TEXT_MESSAGE_CONTENT"'
+"""What only a content event has in it."""
 
 RUN_WITHIN = 60.0
 """Seconds that one run may take."""
@@ -30,6 +33,8 @@ class Load:
     """From the first request to the last event."""
     first_events: list[float]
     """Per run: seconds from its request to its first event."""
+    first_deltas: list[float]
+    """Per run: seconds from its request to its first content event."""
     consumer_cpu: float
     """The consumer's own share of a core: near 1, it was the bottleneck."""
 
@@ -41,17 +46,14 @@ async def load(port, path, *, streams, seconds):
         NotMeasured: A run was refused, failed, or was not of the expected length.
     """
     connections = [await _connect(port) for _ in range(streams)]
-    first_events = []
+    first_events, first_deltas = [], []
     began, cpu_began = time.perf_counter(), time.process_time()
 
     async def consume(connection):
         while True:
-            try:
-                await asyncio.wait_for(connection.start_run(path), RUN_WITHIN)
-            except TimeoutError:
-                raise NotMeasured(f"{path}: a run took longer than {RUN_WITHIN:.0f} s") from None
-            _check(connection, path)
+            await _read_run(connection, path, run_input())
             first_events.append(connection.first_event)
+            first_deltas.append(connection.first_delta)
             if time.perf_counter() - began >= seconds:
                 return
 
@@ -65,7 +67,22 @@ async def load(port, path, *, streams, seconds):
         for connection in connections:
             connection.close()
     took = time.perf_counter() - began
-    return Load(DELTAS * len(first_events), took, first_events, (time.process_time() - cpu_began) / took)
+    share = (time.process_time() - cpu_began) / took
+    return Load(DELTAS * len(first_events), took, first_events, first_deltas, share)
+
+
+async def cpu_per_delta(server, path, document):
+    """Read one run and return the CPU time that its server used per delta, in seconds, from its first to its last.
+
+    Raises:
+        NotMeasured: The run was refused, failed, or was not of the expected length.
+    """
+    connection = await _connect(server.port, lambda: _Measuring(server.cpu_seconds))
+    try:
+        await _read_run(connection, path, document)
+    finally:
+        connection.close()
+    return (connection.at_last - connection.at_first) / (DELTAS - connection.deltas_at_first)
 
 
 class Idlers:
@@ -84,7 +101,7 @@ class Idlers:
         for begin in range(0, more, at_once):
             new = [await _connect(self._port) for _ in range(min(at_once, more - begin))]
             self._held += new
-            ends = [connection.start_run(self._path) for connection in new]
+            ends = [connection.start_run(self._path, run_input()) for connection in new]
             give_up = time.perf_counter() + RUN_WITHIN
             while any(connection.first_event is None for connection in new):
                 if any(end.done() for end in ends) or time.perf_counter() > give_up:
@@ -110,6 +127,8 @@ class _Connection(asyncio.Protocol):
     def __init__(self):
         self.first_event = None
         """Seconds from the request to the first event of the current run."""
+        self.first_delta = None
+        """The same to its first content event."""
         self.is_lost = False
         self._end = None
         self._pieces = []
@@ -117,12 +136,12 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport):
         self._transport = transport
 
-    def start_run(self, path):
+    def start_run(self, path, document):
         """Post a run input; the future returned is done when the response is, or the connection is lost."""
-        self.first_event = None
+        self.first_event = self.first_delta = None
         self._pieces, self._tail = [], b""
         self._end = asyncio.get_running_loop().create_future()
-        request = _request(path)
+        request = _request(path, document)
         self._began = time.perf_counter()
         self._transport.write(request)
         return self._end
@@ -130,6 +149,8 @@ class _Connection(asyncio.Protocol):
     def data_received(self, data):
         if self.first_event is None and b"data:" in data:
             self.first_event = time.perf_counter() - self._began
+        if self.first_delta is None and DELTA in data:
+            self.first_delta = time.perf_counter() - self._began
         self._pieces.append(data)
         self._tail = (self._tail + data)[-len(END) :]
         if self._tail == END or (len(self._pieces) == 1 and not data.startswith(b"HTTP/1.1 200")):
@@ -151,27 +172,46 @@ class _Connection(asyncio.Protocol):
         self._transport.abort()
 
 
-async def _connect(port):
+class _Measuring(_Connection):
+    """A connection that looks at a clock when the first deltas have come, and when the last has."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.at_first = self.at_last = None
+        self.deltas_at_first = 0
+        self._clock = clock
+        self._deltas = 0
+        self._cut = b""
+
+    def data_received(self, data):
+        new = (self._cut + data).count(DELTA)
+        self._cut = data[1 - len(DELTA) :]  # too short to hold one that was counted
+        self._deltas += new
+        if new and self.at_first is None:
+            self.at_first, self.deltas_at_first = self._clock(), self._deltas
+        if new and self._deltas == DELTAS:
+            self.at_last = self._clock()
+        super().data_received(data)
+
+
+async def _connect(port, protocol=_Connection):
     try:
-        _, connection = await asyncio.get_running_loop().create_connection(_Connection, "127.0.0.1", port)
+        _, connection = await asyncio.get_running_loop().create_connection(protocol, "127.0.0.1", port)
     except OSError as error:
         raise NotMeasured(f"no connection to port {port}: {error}") from None
     return connection
 
 
-def _request(path):
-    body = json.dumps(
-        {
-            "protocolVersion": "1.0",
-            "threadId": str(uuid4()),
-            "runId": str(uuid4()),
-            "messages": [{"id": str(uuid4()), "role": "user", "content": "Count."}],
-            "state": {},
-            "tools": [],
-            "context": [],
-            "forwardedProps": {},
-        }
-    ).encode()
+async def _read_run(connection, path, document):
+    try:
+        await asyncio.wait_for(connection.start_run(path, document), RUN_WITHIN)
+    except TimeoutError:
+        raise NotMeasured(f"{path}: a run took longer than {RUN_WITHIN:.0f} s") from None
+    _check(connection, path)
+
+
+def _request(path, document):
+    body = json.dumps(document).encode()
     head = (
         f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         f"Accept: text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -184,7 +224,7 @@ def _check(connection, path):
     received = connection.received()
     if not received.startswith(b"HTTP/1.1 200"):
         raise NotMeasured(f"{path} was refused: {received[:500]!r}")
-    deltas, ends = received.count(b'"TEXT_MESSAGE_CONTENT"'), received.count(b'"RUN_FINISHED"')
+    deltas, ends = received.count(DELTA), received.count(b'"RUN_FINISHED"')
     if (deltas, ends) != (DELTAS, 1) or b'"RUN_ERROR"' in received:
         raise NotMeasured(
             f"{path}: a run of {deltas} deltas and {ends} RUN_FINISHED came, not of {DELTAS} and 1; "
