@@ -23,6 +23,11 @@ class Heard:
     run_input: dict[str, Any]
     body: str
 
+    @property
+    def name(self) -> str:
+        """The test's name, without its parameters."""
+        return self.test.partition("[")[0].rpartition("::")[2]
+
     @cached_property
     def consumer(self) -> Consumer:
         """What our own consumer made of it."""
