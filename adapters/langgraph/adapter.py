@@ -201,7 +201,7 @@ class LangGraph:
             return [None, *later], config
         if resumption.is_abandoned:
             return [{**values, "messages": new}] if new else [], config
-        return [{**values, "messages": new} if self._takes_messages else values], config
+        return [{**values, "messages": [*place.finished, *new]} if self._takes_messages else values], config
 
     async def _new(
         self, run: RunContext, resumption: Resumption, place: Place, config: Config

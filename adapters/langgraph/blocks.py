@@ -36,6 +36,9 @@ Piece = Words | Thought | Called
 def pieces_of(message: AIMessage) -> Iterator[Piece]:
     """Give the pieces of a chunk, or of a whole message."""
     calls = message.tool_call_chunks if isinstance(message, AIMessageChunk) else ()
+    beside = message.additional_kwargs.get("reasoning_content")
+    if beside and isinstance(beside, str):  # providers that keep it out of their content
+        yield Thought("beside", beside, None)
     if isinstance(message.content, str):
         if message.content:
             yield Words(message.content)

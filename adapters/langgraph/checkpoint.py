@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ag_ui.core import AssistantMessage, Message
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Interrupt, StateSnapshot
 
 from adapters.langgraph.breakpoints import Graph, breakpoints_of
@@ -21,6 +21,8 @@ class Place:
     """The nodes that a breakpoint of the graph holds back."""
     step: str = ""
     """The checkpoint's id."""
+    finished: Sequence[BaseMessage] = ()
+    """The results of tools that finished in a step that did not: the thread shows them, and forgets them with it."""
 
     @property
     def messages(self) -> Sequence[BaseMessage]:
@@ -49,7 +51,7 @@ async def place_of(graph: Graph, config: Any) -> Place:
     held: Sequence[str] = ()
     if snapshot.next and not snapshot.interrupts:
         held = await breakpoints_of(graph, await graph.aget_state(config, subgraphs=True))
-    return Place(snapshot.values or {}, snapshot.interrupts, held, _id_of(snapshot))
+    return Place(snapshot.values or {}, snapshot.interrupts, held, _id_of(snapshot), _finished(snapshot))
 
 
 async def forked(graph: Graph, config: Any, kept: int) -> Any:
@@ -62,3 +64,10 @@ async def forked(graph: Graph, config: Any, kept: int) -> Any:
 
 def _id_of(snapshot: StateSnapshot) -> str:
     return str(snapshot.config.get("configurable", {}).get("checkpoint_id", ""))
+
+
+def _finished(snapshot: StateSnapshot) -> list[BaseMessage]:
+    written = [task.result.get("messages") for task in snapshot.tasks if isinstance(task.result, Mapping)]
+    return [
+        one for messages in written if isinstance(messages, list) for one in messages if isinstance(one, ToolMessage)
+    ]

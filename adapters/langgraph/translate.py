@@ -139,7 +139,7 @@ class Translator:
                 yield from self._announced(self._lane(namespace, metadata))
                 streaming = self._streaming[key] = Streaming()
             owner = self._lanes[namespace].owner
-            if type(message.content) is str and not message.tool_call_chunks:
+            if type(message.content) is str and not message.tool_call_chunks and not message.additional_kwargs:
                 if streaming.open_thought is not None and message.content:
                     yield from self._end_thought(streaming)
                 if message.content:
