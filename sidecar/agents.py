@@ -1,15 +1,17 @@
 """The agents of one server, by name; the first is the default. And where they come from: `name=module:object`."""
 
 import importlib
+import inspect
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
-from adapters.base import Adapter, TakesModel
+from adapters.base import Adapter, RunContext, TakesModel
 from adapters.detect import NoAdapter, adapter_for
 from sidecar.errors import ConfigurationError, UnknownAgent
 
@@ -27,8 +29,29 @@ class Agent:
     adapter: Adapter
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An agent that is there only while the server runs, such as a graph whose checkpointer holds a connection.
+
+    It comes from a function that `contextlib.asynccontextmanager` made: what that yields is the agent.
+    """
+
+    name: str
+    target: str
+    enter: Callable[[], AbstractAsyncContextManager[Any]]
+    model: str | None
+
+    def capabilities(self) -> NoReturn:
+        """Raise: nobody asks before it is open."""
+        raise RuntimeError(f"agent {self.name!r} is not open")
+
+    def run(self, run: RunContext) -> NoReturn:  # noqa: ARG002 - an adapter's
+        """Raise: nobody asks before it is open."""
+        raise RuntimeError(f"agent {self.name!r} is not open")
+
+
 class Agents:
-    """All agents of one server."""
+    """All agents of one server. Those that have to be opened are so while `opened()` is entered."""
 
     def __init__(self, adapters: Mapping[str, Adapter]) -> None:
         """Serve these, at least one. The first is the default.
@@ -42,6 +65,22 @@ class Agents:
             if not NAME.fullmatch(name):
                 raise ConfigurationError(f"agent name {name!r}: use letters, digits, '.', '_' and '-', at most 64")
         self._agents = {name: Agent(name, adapter) for name, adapter in adapters.items()}
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncGenerator[None, None]:
+        """Open the agents that have to be, the first first, and close them again in the other order.
+
+        Raises:
+            ConfigurationError: One cannot be opened, or is none.
+        """
+        async with AsyncExitStack() as stack:
+            for agent in list(self):
+                opening = agent.adapter
+                if isinstance(opening, Opening):
+                    found = await stack.enter_async_context(_told(opening))
+                    adapter = _asking(opening.model, agent.name, _adapter(found, opening.target))
+                    self._agents[agent.name] = Agent(agent.name, adapter)
+            yield
 
     @property
     def default(self) -> Agent:
@@ -83,7 +122,7 @@ def load_agents(
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    return Agents({name: _asking(models.get(name, model), name, _load(target)) for name, target in targets.items()})
+    return Agents({name: _agent(name, target, models.get(name, model)) for name, target in targets.items()})
 
 
 def name_targets(arguments: list[str]) -> dict[str, str]:
@@ -102,7 +141,28 @@ def name_targets(arguments: list[str]) -> dict[str, str]:
     return named
 
 
-def _load(target: str) -> Adapter:
+def _agent(name: str, target: str, model: str | None) -> Adapter:
+    found = _load(target)
+    opens = inspect.isfunction(found) and inspect.isasyncgenfunction(getattr(found, "__wrapped__", None))
+    return Opening(name, target, found, model) if opens else _asking(model, name, _adapter(found, target))
+
+
+@asynccontextmanager
+async def _told(opening: Opening) -> AsyncGenerator[Any, None]:
+    """Open an agent; what goes wrong is the operator's to read."""
+    try:
+        entered = opening.enter()
+        found = await entered.__aenter__()
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ConfigurationError(f"{opening.target!r}: opening it failed: {type(error).__name__}: {reason}") from error
+    try:
+        yield found
+    finally:
+        await entered.__aexit__(None, None, None)
+
+
+def _load(target: str) -> Any:
     module_name, colon, attribute = target.partition(":")
     if not (module_name and colon and attribute):
         raise ConfigurationError(f"{target!r} names no agent; write module:object, for example my_module:agent")
@@ -112,6 +172,10 @@ def _load(target: str) -> Adapter:
             names = ", ".join(sorted(name for name in vars(found) if not name.startswith("_"))[:10])
             raise ConfigurationError(f"{target!r}: {module_name} has no {part!r}; it has {names or 'nothing'}")
         found = getattr(found, part)
+    return found
+
+
+def _adapter(found: Any, target: str) -> Adapter:
     try:
         return adapter_for(found)
     except NoAdapter as error:

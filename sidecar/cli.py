@@ -63,7 +63,8 @@ def _parser() -> argparse.ArgumentParser:
         "agents",
         nargs="*",
         metavar="[NAME=]MODULE:OBJECT",
-        help="a pydantic_ai.Agent, or any object with capabilities() and run(); for example adapters.demo:demo",
+        help="a pydantic_ai.Agent, a LangGraph graph, any object with capabilities() and run(), or an asynccontextmanager "
+        "function that yields one; for example adapters.demo:demo",
     )
     serve.add_argument("--config", type=Path, metavar="FILE", help=f"settings file (default: {DEFAULT_FILE}, if there)")
     for name, field in Settings.model_fields.items():

@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 import structlog
 import uvicorn
@@ -33,26 +33,36 @@ BODY = '{"threadId":"t1","runId":"r1","messages":[{"id":"u1","role":"user","cont
 class Server(uvicorn.Server):
     """Uvicorn, but a stop first gives every run its end, and the process is gone when the grace period is over."""
 
-    def __init__(self, config: uvicorn.Config, runtime: Runtime, grace: float, welcome: Callable[[str], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, agents: Agents, runtime: Runtime, grace: float, welcome: Callable[[str], None]
+    ) -> None:
         super().__init__(config)
+        self._agents = agents
+        self._open = AsyncExitStack()
         self._runtime = runtime
         self._grace = grace
         self._welcome = welcome
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say where."""
+        """Open the agents, listen, and say where.
+
+        Raises:
+            ConfigurationError: An agent cannot be opened.
+        """
+        await self._open.enter_async_context(self._agents.opened())
         await super().startup(sockets)
         if self.started:
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             self._welcome(f"http://{f'[{host}]' if ':' in host else host}:{port}")
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the runs, then the connections."""
+        """End the runs, then the connections; then close the agents."""
         last = threading.Timer(self._grace, _exit_now)  # tools that ignore their stop, threads that nobody can stop
         last.daemon = True
         last.start()
         await self._runtime.shutdown(0.8 * self._grace)
         await super().shutdown(sockets)
+        await self._open.aclose()
 
 
 def serve(agents: Agents, settings: Settings) -> None:
@@ -71,7 +81,7 @@ def serve(agents: Agents, settings: Settings) -> None:
         timeout_graceful_shutdown=max(1, round(settings.shutdown_grace)),
     )
     _settle_memory()
-    server = Server(config, runtime, settings.shutdown_grace, lambda url: _say_welcome(url, agents, settings))
+    server = Server(config, agents, runtime, settings.shutdown_grace, lambda url: _say_welcome(url, agents, settings))
     with suppress(KeyboardInterrupt):
         server.run()
 

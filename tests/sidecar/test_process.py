@@ -127,6 +127,59 @@ def test_a_stop_gives_the_run_its_end_and_the_process_goes_in_time(serve, agent,
         assert "Traceback" not in process.said
 
 
+OPENED = """
+from contextlib import asynccontextmanager
+from pathlib import Path
+from adapters.echo import Echo
+
+def note(what):
+    with Path("notes").open("a") as notes: notes.write(what)
+
+class Noted(Echo):
+    async def run(self, run):
+        note("run ")
+        async for step in super().run(run): yield step
+
+@asynccontextmanager
+async def outer():
+    note("open ")
+    yield Noted()
+    note("close ")
+
+@asynccontextmanager
+async def refused():
+    raise OSError("no database")
+    yield
+
+@asynccontextmanager
+async def nothing():
+    yield 5
+"""
+
+
+def test_an_agent_is_opened_with_the_server_and_closed_after_its_runs(serve, tmp_path):
+    (tmp_path / "opened.py").write_text(OPENED)
+    with serve("a=opened:outer", "b=opened:outer", "--shutdown-grace", "2") as process:
+        response = httpx.post(f"{process.url}/agents/b", json=run_input())
+        assert types(parse_sse(response.content))[-1] == "RUN_FINISHED"
+        process.stop()
+        assert "Traceback" not in process.said
+    assert (tmp_path / "notes").read_text() == "open open run close close "
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("refused", "opening it failed: OSError: no database"), ("nothing", "int is no agent")]
+)
+def test_an_agent_that_cannot_be_opened_is_told_in_one_line(tmp_path, name, told):
+    (tmp_path / "opened.py").write_text(OPENED)
+    command = [sys.executable, "-m", "sidecar", "serve", f"opened:{name}", "--port", "0"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(f"agui-sidecar: 'opened:{name}': ")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_an_idle_server_stops_at_once(serve):
     with serve() as process:
         _, seconds = process.stop()
