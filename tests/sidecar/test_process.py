@@ -44,14 +44,14 @@ NAMES = ["echo", "patient", "stubborn", "threaded", "broken"]
 class Process:
     """One server process and what it says."""
 
-    def __init__(self, folder, *arguments, **environment):
+    def __init__(self, folder, *arguments, names=(), **environment):
         (folder / "agents.py").write_text(AGENTS)
         command = [
             sys.executable,
             "-m",
             "sidecar",
             "serve",
-            *[f"agents:{name}" for name in NAMES],
+            *(names or [f"agents:{name}" for name in NAMES]),
             "--port",
             "0",
             *arguments,
@@ -159,7 +159,7 @@ async def nothing():
 
 def test_an_agent_is_opened_with_the_server_and_closed_after_its_runs(serve, tmp_path):
     (tmp_path / "opened.py").write_text(OPENED)
-    with serve("a=opened:outer", "b=opened:outer", "--shutdown-grace", "2") as process:
+    with serve("--shutdown-grace", "2", names=["a=opened:outer", "b=opened:outer"]) as process:
         response = httpx.post(f"{process.url}/agents/b", json=run_input())
         assert types(parse_sse(response.content))[-1] == "RUN_FINISHED"
         process.stop()
