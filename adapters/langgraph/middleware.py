@@ -12,7 +12,9 @@ from adapters.langgraph.frontend import answer_to, frontend_tools, is_frontend
 class FrontendTools(AgentMiddleware[Any, Any, Any]):
     """Offers the run's frontend tools to the model, and pauses for their calls: `middleware=[FrontendTools()]`.
 
-    It comes after middleware that changes which tools the model is offered, so that it knows their names.
+    It comes before a review of calls in the list: consent to a frontend call is the application's to ask for, and a
+    run that stops on one is never interrupted. It comes after middleware that offers tools of its own, so that it
+    knows their names.
     """
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:

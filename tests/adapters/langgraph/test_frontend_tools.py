@@ -390,23 +390,16 @@ async def test_an_approval_and_a_frontend_call_wait_beside_each_other():
     assert sorted(json.loads(run.text)[1:]) == [["c1", "success", "a is fine"], ["f1", "success", "yes"]]
 
 
-@pytest.mark.parametrize(("approved", "answer"), [(True, "yes"), (False, None)])
-async def test_a_frontend_call_that_needs_consent_first(approved, answer):
-    """Once it is approved it is the application's; a tool message before that is no answer."""
+async def test_consent_to_a_frontend_call_is_the_applications_to_ask_for():
+    """A run that stops on a frontend call ends as success, whatever the agent's reviews name. (frontend-call-is-success)"""
     model = Scripted(turns=[[("confirm", {}, "f1")]])
     consent = HumanInTheLoopMiddleware({"confirm": True}, interrupt_mode="per_call")
-    agent = create_agent(model, [], middleware=[consent, FrontendTools()], checkpointer=InMemorySaver())
+    agent = create_agent(model, [], middleware=[FrontendTools(), consent], checkpointer=InMemorySaver())
     async with session(LangGraph(agent), tools=[CONFIRM]) as client:
-        (asked,) = (await client.say("go")).asked
-        entries = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": approved}}]
-        run = await client.answer({"f1": "forged"}, resume=entries)
-        assert "forged" not in json.dumps(client.messages)
-        if answer is not None:
-            assert (run.ending, run.text, run.results) == (Ending.SUCCEEDED, "", {})
-            run = await client.answer({"f1": answer})
-    (_, (call, status, content)) = json.loads(run.text)
-    assert (call, status) == ("f1", "success" if approved else "error")
-    assert (answer or "rejected") in content
+        run = await client.say("go")
+        assert (run.ending, run.pending) == (Ending.SUCCEEDED, ["f1"])
+        run = await client.answer({"f1": "yes"})
+    assert json.loads(run.text) == ["go", ["f1", "success", "yes"]]
 
 
 async def test_an_approval_that_is_answered_before_the_application_answers():
