@@ -5,18 +5,20 @@ agui-sidecar serve examples.langgraph_agent:graph
 """
 
 import os
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal, NotRequired
 
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.tools import ToolRuntime, tool
 from langchain_core.messages import HumanMessage, ToolMessage
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, Overwrite, interrupt
 
 from adapters.langgraph.frontend import FrontendTools
 from examples.chat_script import Script
-from examples.threads import threads
 
 Tea = Literal["green", "black", "oolong"]
 PRICES = {"green": 4.5, "black": 3.9, "oolong": 7.2}
@@ -77,12 +79,17 @@ async def advise(occasion: str) -> str:
 
 consent = {"allowed_decisions": ["approve", "edit", "reject"], "description": "Order what is in the cart?"}
 
-graph = create_agent(
-    Script(),  # needs no key; name a real model here, such as "openai:gpt-5.2"
-    [price, add, order, deliver, advise],
-    name="shop",
-    system_prompt="You sell tea. Have customers choose with the page's tool `pick_tea`, where there is one.",
-    state_schema=Shop,
-    middleware=[FrontendTools(), HumanInTheLoopMiddleware({"order": consent}, interrupt_mode="per_call")],
-    checkpointer=threads(Path(os.environ.get("TEA_SHOP", ".agui/tea-shop.db"))),
-)
+
+@asynccontextmanager
+async def graph() -> AsyncIterator[CompiledStateGraph]:
+    """The graph, while its threads are open: they outlive the server in a file."""
+    async with AsyncSqliteSaver.from_conn_string(os.environ.get("TEA_SHOP", "tea-shop.db")) as threads:
+        yield create_agent(
+            Script(),  # needs no key; name a real model here, such as "openai:gpt-5.2"
+            [price, add, order, deliver, advise],
+            name="shop",
+            system_prompt="You sell tea. Have customers choose with the page's tool `pick_tea`, where there is one.",
+            state_schema=Shop,
+            middleware=[FrontendTools(), HumanInTheLoopMiddleware({"order": consent}, interrupt_mode="per_call")],
+            checkpointer=threads,
+        )

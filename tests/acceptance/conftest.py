@@ -182,16 +182,22 @@ class Conversation:
         return self._client.play({"conversation": self.name, **turn})
 
 
-@pytest.fixture(scope="session", params=[CURRENT, OLDER])
-def client(request: pytest.FixtureRequest, server: Server, node: dict[str, str]) -> Iterator[Client]:
+@contextmanager
+def playing(version: str, url: str, node: dict[str, str]) -> Iterator[Client]:
     """Run a client's process; at the end it must have had nothing to say on stderr."""
-    version = request.param
-    command = ["node", "run.mjs", f"ag-ui-{version}", server.url + PATHS[version]]
+    command = ["node", "run.mjs", f"ag-ui-{version}", url]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with _process(command, cwd=CLIENTS, env=node, encoding="utf-8", **pipes) as process:
         yield Client(version, process)
         _, stderr = process.communicate(timeout=PATIENCE)
     assert (process.returncode, stderr) == (0, "")
+
+
+@pytest.fixture(scope="session", params=[CURRENT, OLDER])
+def client(request: pytest.FixtureRequest, server: Server, node: dict[str, str]) -> Iterator[Client]:
+    """Run each of the clients."""
+    with playing(request.param, server.url + PATHS[request.param], node) as client:
+        yield client
 
 
 @pytest.fixture

@@ -11,17 +11,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from acceptance.conftest import CLIENTS, CURRENT, OLDER, PATIENCE, Client, Server, _process
+from acceptance.conftest import CURRENT, OLDER, Client, Server, playing
 from support.agents import run_input
 from support.command import serving
+from support.shop import PICK_TEA, call_of, resume, texts
 
 EXAMPLE = "examples.pydantic_ai_agent:agent"
 
-PICK_TEA = {
-    "name": "pick_tea",
-    "description": "Shows the teas; the customer picks one.",
-    "parameters": {"type": "object", "properties": {"question": {"type": "string"}}},
-}
 NOTE = "for the office"
 
 
@@ -34,28 +30,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module", params=[CURRENT, OLDER])
 def client(request: pytest.FixtureRequest, server: Server, node: dict[str, str]) -> Iterator[Client]:
-    """Run a client's process; at the end it must have had nothing to say on stderr."""
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    command = ["node", "run.mjs", f"ag-ui-{request.param}", f"{server.url}/"]
-    with _process(command, cwd=CLIENTS, env=node, encoding="utf-8", **pipes) as process:
-        yield Client(request.param, process)
-        _, stderr = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, stderr) == (0, "")
-
-
-def texts(messages):
-    return [(message["role"], message.get("content")) for message in messages]
-
-
-def call_of(message):
-    (call,) = message["toolCalls"]
-    return call["function"]["name"], json.loads(call["function"]["arguments"])
-
-
-def resume(asked, status, payload=None):
-    (interrupt,) = asked.pending_interrupts
-    entry = {"interruptId": interrupt["id"], "status": status}
-    return {"resume": [entry if payload is None else {**entry, "payload": payload}]}
+    """Run each of the clients."""
+    with playing(request.param, f"{server.url}/", node) as client:
+        yield client
 
 
 def test_a_tool_is_called_and_its_result_told(conversation):

@@ -5,6 +5,7 @@
 //   conversation        which one it belongs to; each has an agent, and so a thread, of its own
 //   messages            added to the conversation before the run
 //   state               the shared state to send, instead of the one that the client holds
+//   url                 where the conversation goes on: the server was started anew
 //   run                 the parameters of runAgent: runId, tools, context, forwardedProps, resume
 //   cancelAfterEvents   ask the server to stop the run when this many events have come
 //   abortAfterEvents    close the connection when this many events have come
@@ -41,6 +42,7 @@ async function play(turn) {
     },
   };
 
+  if (turn.url !== undefined) agent.url = turn.url;
   if (turn.state !== undefined) agent.setState(turn.state);
   agent.addMessages(turn.messages ?? []);
   try {
