@@ -159,9 +159,9 @@ class LangGraph:
             subagents=self._subagents,
         )
         context = self._context(run) if self._context is not None else None
-        for payload in payloads:
-            if translator.asked:
-                run.warn("what the client said beside its answers waits: the graph asks for something again")
+        for number, payload in enumerate(payloads):
+            if number and (translator.asked or (await place_of(self._graph, config)).breakpoints):
+                run.warn("what the client said beside its answers is left out: the graph asks for something again")
                 break
             async for part in parts_of(self._graph, payload, config, context):
                 for step in translator.read(part):
@@ -208,7 +208,8 @@ class LangGraph:
     ) -> tuple[list[BaseMessage], Config]:
         """What of the client's history the thread lacks, and where it goes on if the client changed it."""
         if not place.messages:
-            return whole_history(resumption.messages, run.warn, trust=self._trust), config
+            is_going_on = resumption.answers or resumption.continues  # what was said before is with what waits
+            return [] if is_going_on else whole_history(resumption.messages, run.warn, trust=self._trust), config
         given, known = to_langchain(resumption.messages, run.warn, trust=self._trust), place.messages
         kept = fork_point(given, known) if self._edits == "fork" and not resumption.answers else None
         if kept is not None:

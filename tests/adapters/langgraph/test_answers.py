@@ -114,6 +114,7 @@ async def test_a_functional_entrypoint_asks_too():
         run = await client.say("go")
         assert (run.ending, list(ids(run))) == (Ending.INTERRUPTED, ["sure?"])
         run = await client.resume({ids(run)["sure?"]: 0})
+        assert (run.ending, run.of("RUN_FINISHED")[0]["result"]) == (Ending.SUCCEEDED, {"done": [0]})
     assert told == [0]
 
 
