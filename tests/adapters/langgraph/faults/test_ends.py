@@ -5,7 +5,6 @@ from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint
-from langgraph.graph import MessagesState
 from support.graphs import APPROVE, Bank, Script, agent, asks, call, cost, graph_of, pays, says
 from support.peer import entry
 from support.peer_langgraph import beside
@@ -300,19 +299,16 @@ async def test_a_failed_run_reports_its_usage(serve):
 
 
 @beside(
-    tried="A provider reports zero and nothing",
-    ours="Zero is told where it was; nothing is made up",
+    tried="A provider reports nothing, and a node makes a message by hand",
+    ours="No count is made up",
 )
 async def test_a_provider_reports_nothing(serve):
     """B79."""
 
-    class State(MessagesState):
-        pass
-
     async def whole(state):
         return {"messages": [AIMessage("made by hand", id="m1")]}
 
-    async with serve(graph_of(says(Script(["hm"])), whole, state=State)) as thread:
+    async with serve(graph_of(says(Script(["hm"])), whole)) as thread:
         answer = await thread.say("go")
     assert answer.breaches == []
     assert all("inputTokens" not in one and "outputTokens" not in one for one in answer.consumer.usage)

@@ -250,7 +250,7 @@ async def test_one_of_two_calls_is_answered(serve):
 
 @beside(
     tried="The client offers a tool under the name of a server tool",
-    peer="The model is offered both, and the call goes to the client",
+    peer="The model is offered both",
     ours="Refused with 422 before the stream, naming the tool",
     fails="200 == 422",
 )

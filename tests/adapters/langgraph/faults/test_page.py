@@ -9,6 +9,7 @@ from support.beside import SAME
 PAGE = Path(__file__).parents[4] / "docs" / "beside-langgraph.md"
 MODULES = {
     "test_stream": "Text, calls, results, reasoning",
+    "test_repeated_ids": "Call ids that come again",
     "test_frontend_tools": "Frontend tools",
     "test_interrupts": "Interrupts and approvals",
     "test_resume_entries": "Resume entries",

@@ -169,7 +169,7 @@ async def test_values_of_pythons_in_the_state(serve):
 @beside(
     tried="A node puts bytes that are no text into the state",
     peer="The stream ends without a terminal event",
-    ours="They are replaced with a warning, and the run goes on",
+    ours="They are replaced, with a warning, and the run goes on",
     fails="'STEP_STARTED' == 'success'",
 )
 async def test_bytes_in_the_state(serve):
@@ -180,11 +180,12 @@ async def test_bytes_in_the_state(serve):
     assert answer.breaches == []
     assert answer.text == "hm"
     assert len(held(answer)["notes"]) == 1
+    assert len(answer.warnings) == 1
 
 
 @beside(
     tried="A node puts infinity, a large number, and a key that is no text into the state",
-    ours="They are replaced with a warning, and the run goes on",
+    ours="What JSON does not have is null, and the run goes on",
 )
 async def test_what_json_does_not_have_in_the_state(serve):
     """B46."""
@@ -194,7 +195,7 @@ async def test_what_json_does_not_have_in_the_state(serve):
     assert answer.ended == "success"
     assert answer.breaches == []
     assert answer.text == "hm"
-    assert held(answer)["notes"][0]["big"] == 2**63
+    assert held(answer)["notes"] == [{"x": None, "y": None, "1": "a", "big": 2**63}]
 
 
 @beside(
@@ -271,6 +272,7 @@ async def test_the_graph_has_no_state(serve):
             answer = await thread.say("go", state=state)
         assert (answer.breaches, answer.text, answer.ended) == ([], "done", "success")
         assert held(answer) == state
+        assert bool(answer.warnings) == bool(state)
 
 
 @beside(
@@ -356,18 +358,39 @@ async def test_a_key_that_adds_up_comes_back(serve):
 
 
 @beside(
-    tried="The graph has keys that are private: not in its output, or with an underscore",
-    ours="The client is not shown them",
+    tried="The graph has a key whose name begins with an underscore",
+    peer="The client is shown it",
+    ours="The client is not shown it",
+    fails="s3cr3t",
+)
+async def test_underscored_keys_are_not_shown(serve):
+    """B49."""
+
+    class Whole(Notes):
+        _session: str
+
+    async def node(state):
+        return {"notes": ["a"], "_session": "s3cr3t"}
+
+    async with serve(graph_of(node, says(Script(["hm"])), state=Whole)) as thread:
+        answer = await thread.say("go")
+    assert answer.breaches == []
+    assert "s3cr3t" not in answer.response.text
+    assert held(answer) == {"notes": ["a"]}
+
+
+@beside(
+    tried="The graph has a key that is no part of its output",
+    ours="The client is not shown it",
 )
 async def test_private_keys_are_not_shown(serve):
     """B49."""
 
     class Whole(Notes):
-        _session: str
         secret: str
 
     async def node(state):
-        return {"notes": ["a"], "_session": "s3cr3t", "secret": "s3cr3t"}
+        return {"notes": ["a"], "secret": "s3cr3t"}
 
     graph = graph_of(node, says(Script(["hm"])), state=Whole, output=Notes)
     async with serve(graph) as thread:

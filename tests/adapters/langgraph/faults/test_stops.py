@@ -82,7 +82,7 @@ async def becomes(found, expected, seconds=2.0):
 
 @beside(
     tried="The client leaves in the middle of a node",
-    peer="The node runs on to its end",
+    peer="The node runs on",
     ours="The node is cancelled, and does nothing more",
     fails=r"\[\] == \['work'\]",
 )
