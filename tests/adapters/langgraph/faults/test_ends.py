@@ -1,5 +1,7 @@
 """How runs end, what they cost, and what the graph declares: beside the best-known LangGraph adapter."""
 
+import asyncio
+
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
@@ -187,6 +189,23 @@ async def test_an_agent_is_a_node(serve):
     owners = {event["delta"]: event.get("subagentRunId") for event in answer.of("TEXT_MESSAGE_CONTENT")}
     assert owners["from the graph"] is None
     assert owners["from the helper"] == answer.of("SUBAGENT_STARTED")[0]["subagentRunId"]
+
+
+@beside(
+    tried="Two agents are nodes that run at once",
+    ours="Each writes a message of its own",
+)
+async def test_two_agents_at_once(serve):
+    """B57; fault 7 of the peer."""
+
+    async def turn():
+        await asyncio.sleep(0)
+
+    helpers = [agent(Script([f"{name}1 ", turn, f"{name}2"]), checkpointer=None, name=name) for name in ("a", "b")]
+    async with serve(graph_of(*helpers, side_by_side=True)) as thread:
+        answer = await thread.say("go")
+    assert (answer.breaches, answer.ended) == ([], "success")
+    assert sorted(message["content"] for message in answer.messages) == ["a1 a2", "b1 b2"]
 
 
 @beside(

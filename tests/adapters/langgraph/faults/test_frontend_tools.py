@@ -169,6 +169,27 @@ async def test_the_user_declines(serve):
 
 
 @beside(
+    tried="The answer to a frontend call is a list of parts with an image",
+    peer="The model is sent the representation of Python's objects",
+    ours="The model gets the text and the image",
+    fails="type='text' id=None",
+)
+async def test_an_answer_of_parts(serve):
+    """B39."""
+    image = {"type": "image", "source": {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}}
+    model = Script([call("draw", ""), more("{}")])
+    async with serve(graph_with(model)) as thread:
+        await thread.say("draw", tools=offers("draw"))
+        await thread.answer("c1", [{"type": "text", "text": "a dot"}, image])
+        answer = await thread.run(tools=offers("draw"))
+    assert (answer.ended, answer.breaches) == ("success", [])
+    assert "type='text' id=None" not in str(model.results["c1"].content)
+    text, drawn = model.results["c1"].content_blocks
+    assert (text["type"], text["text"]) == ("text", "a dot")
+    assert (drawn["type"], drawn["base64"], drawn["mime_type"]) == ("image", "iVBORw0KGgo=", "image/png")
+
+
+@beside(
     tried="The user writes something else instead of answering a frontend call",
     peer="The model is sent a call without a result, which providers refuse",
     ours="The model reads that the call was not answered, then the message",

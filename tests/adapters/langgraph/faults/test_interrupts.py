@@ -132,6 +132,31 @@ async def test_an_interrupt_carries_values_of_pythons(serve):
     assert found["at"] == "2026-01-02T00:00:00Z"
 
 
+@beside(
+    tried="A node declares what an answer looks like, and is answered wrongly",
+    peer="The interrupt does not show it; RUN_ERROR without a code",
+    ours="The interrupt shows it; RUN_ERROR with the code `invalid_resume`, and it can still be answered",
+    fails="responseSchema",
+)
+async def test_a_node_declares_what_an_answer_looks_like(serve):
+    """B25."""
+
+    class Choice(BaseModel):
+        size: int
+
+    heard = []
+    async with serve(graph_of(asks(heard, {"message": "Size?"}, response_schema=Choice))) as thread:
+        asked = await thread.say("go")
+        (one,) = asked.outcome["interrupts"]
+        assert "responseSchema" in one
+        assert one["responseSchema"]["properties"]["size"]["type"] == "integer"
+        wrong = await thread.resume({one["id"]: {"size": "many"}})
+        assert (wrong.ended, wrong.outcome["code"], heard) == ("RUN_ERROR", "invalid_resume", [])
+        answer = await thread.resume({one["id"]: {"size": 3}})
+    assert (answer.breaches, answer.ended) == ([], "success")
+    assert heard == [("ask", Choice(size=3))]
+
+
 # ---- approvals of calls ---------------------------------------------------------------------------
 
 

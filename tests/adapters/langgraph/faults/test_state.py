@@ -401,6 +401,36 @@ async def test_private_keys_are_not_shown(serve):
 
 
 @beside(
+    tried="One key of a large state changes, node after node",
+    peer="The whole state is sent each time",
+    ours="The state is sent once, then the changes",
+    fails="< 60000",
+)
+async def test_one_key_of_a_large_state_changes(serve):
+    """B73."""
+
+    class Large(MessagesState):
+        large: str
+        count: int
+
+    async def fill(state):
+        return {"large": "x" * 50_000, "count": 0}
+
+    def counting(name):
+        async def count(state):
+            return {"count": state["count"] + 1}
+
+        count.__name__ = name
+        return count
+
+    async with serve(graph_of(fill, *map(counting, "abc"), state=Large)) as thread:
+        answer = await thread.say("go")
+    assert answer.breaches == []
+    assert held(answer) == {"large": "x" * 50_000, "count": 3}
+    assert len(answer.response.content) < 60_000
+
+
+@beside(
     tried="The state has not changed in a run",
     peer="The whole state is sent",
     ours="Nothing is sent of it",

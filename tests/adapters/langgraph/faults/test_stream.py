@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+from langchain.agents.middleware import ModelRetryMiddleware, SummarizationMiddleware
 from langchain_core.messages import AIMessage, AIMessageChunk, RemoveMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.config import get_stream_writer
@@ -362,6 +363,45 @@ async def test_the_graph_compacts_its_messages(serve):
     assert compacted.breaches == again.breaches == []
     assert held == ["a", "one", "b", "two", "c", "three"]
     assert [message.text for message in model.seen[-1]] == ["three", "summary", "d"]
+
+
+@beside(
+    tried="LangChain's middleware summarises the thread with a model of its own",
+    peer="The summary is on the stream, and the closing snapshot wipes the client's conversation",
+    ours="The client sees nothing of it, and keeps what its user saw",
+    fails="SUMMARY",
+)
+async def test_the_middleware_summarises(serve):
+    """B04, B40."""
+    model, summariser = Script(["one"], ["two"], ["three"]), Script(["SUMMARY"])
+    middleware = SummarizationMiddleware(summariser, trigger=("messages", 4), keep=("messages", 2))
+    async with serve(agent(model, middleware=[middleware])) as thread:
+        answers = [await thread.say(word) for word in "abc"]
+    assert [answer.breaches for answer in answers] == [[], [], []]
+    assert "SUMMARY" in model.seen[-1][0].text
+    texts = [answer.text for answer in answers]
+    assert texts == ["one", "two", "three"]
+    assert [message["content"] for message in thread.messages] == ["a", "one", "b", "two", "c", "three"]
+
+
+@beside(
+    tried="A model call fails in the middle, and LangChain's middleware asks again",
+    peer="What it says then is appended to what the failed call said",
+    ours="The run goes on with what the model says then, in a message of its own",
+    fails="'hmfine' == 'fine'",
+)
+async def test_the_middleware_asks_again(serve):
+    """B67."""
+    model = Script(["hm", ValueError("no")], ["fine"])
+    async with serve(agent(model, middleware=[ModelRetryMiddleware(max_retries=1, initial_delay=0)])) as thread:
+        answer = await thread.say("go")
+        await thread.say("and?")
+    assert (answer.breaches, answer.ended) == ([], "success")
+    texts: dict[str, str] = {}
+    for event in answer.of("TEXT_MESSAGE_CONTENT"):
+        texts[event["messageId"]] = texts.get(event["messageId"], "") + event["delta"]
+    assert list(texts.values())[-1] == "fine"
+    assert [message.text for message in model.seen[-1]] == ["go", "fine", "and?"]
 
 
 # ---- reasoning ------------------------------------------------------------------------------------
