@@ -73,6 +73,7 @@ class LangGraph:
         self._trust = trust
         self._state = SharedState(graph, hidden=hidden)
         self._tools = tool_names(graph)
+        self._has_breakpoints = bool(graph.interrupt_before_nodes or graph.interrupt_after_nodes)
         self._takes_messages = self._state.takes_messages
         self._threads: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -168,7 +169,7 @@ class LangGraph:
                     yield step
         if run.input.tools and not own["offered"]:
             run.warn("the run input has tools, but the graph offers its model none of them")
-        yield await self._outcome(config, translator)
+        yield await self._outcome(config, place, translator)
 
     def _configured(self, run: RunContext, meter: Meter) -> Config:
         """The configuration of a run. The thread and its checkpoints are never a client's to say."""
@@ -225,14 +226,18 @@ class LangGraph:
             return values
         return values.get("structured_response") if isinstance(values, Mapping) else None
 
-    async def _outcome(self, config: Config, translator: Translator) -> Outcome:
+    async def _outcome(self, config: Config, before: Place, translator: Translator) -> Outcome:
         """Say how the run ended.
+
+        The thread is read again only where something may be open: it may be long, and its checkpointer far away.
 
         Raises:
             AdapterError: The graph asked for something, and nothing keeps its place (`no_checkpointer`).
         """
         if not self._graph.checkpointer and translator.asked:
             raise AdapterError("The graph asks for something, and has no checkpointer to wait with.", NO_CHECKPOINTER)
+        if not (before.interrupts or self._has_breakpoints or translator.asked or translator.unfinished):
+            return Success(translator.result)
         place = await place_of(self._graph, _latest(config))
         asked = ask(place.interrupts, place.breakpoints, place.step, place.messages)
         return Interrupted(asked) if asked else Success(translator.result)

@@ -97,8 +97,8 @@ class Translator:
         self._streaming: dict[str, Streaming] = {}
         self._said: set[str] = set()
         self._lanes: dict[Namespace, Lane] = {(): Lane((), None, "", None)}
-        self.finished: list[str] = []
-        """The names of the root's nodes that have finished."""
+        self.unfinished: set[str] = set()
+        """The root's tasks that have started and not ended: what held them back is within them."""
         self.asked = False
         """Something in the graph waits for an answer."""
         self.result: Any = None
@@ -228,6 +228,8 @@ class Translator:
         if lane.agent is None:
             lane.agent = (task.get("metadata") or {}).get("lc_agent_name")
         if "triggers" in task:
+            if not namespace:
+                self.unfinished.add(task["id"])
             yield from self._announced(lane)
             tool = _tool_of(task["input"])
             if tool is not None:
@@ -240,7 +242,7 @@ class Translator:
         lane.has_failed |= task["error"] is not None
         lane.suspended += asked
         if not namespace:
-            self.finished.append(task["name"])
+            self.unfinished.discard(task["id"])
             self.asked |= bool(asked)
         yield from self._end_within((*namespace, f"{task['name']}:{task['id']}"), asked)
         if task["id"] in lane.steps:
