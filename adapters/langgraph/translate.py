@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ag_ui.core import (
     BaseEvent,
@@ -55,11 +55,18 @@ class Lane:
 class Streaming:
     """One message of a model, as it comes."""
 
-    calls: dict[Any, str] = field(default_factory=dict)
-    """The ids of its calls, by their index."""
+    calls: dict[Any, "Begun"] = field(default_factory=dict)
+    """Its calls, by their index."""
     thoughts: dict[Any, str] = field(default_factory=dict)
     """The ids of its pieces of reasoning, by their index."""
     open_thought: str | None = None
+
+
+class Begun(NamedTuple):
+    """A call: its id in the graph, and the one under which it travels."""
+
+    own: str
+    name: str
 
 
 class Translator:
@@ -88,7 +95,7 @@ class Translator:
             subagents: Attribute what graphs within the graph do to subagents.
         """
         self._held = set(held)
-        self._calls = dict(calls)
+        self._calls = {own: [travelled] for own, travelled in calls.items()}
         self._is_silent = is_silent
         self._shown = shown
         self._returned = returned
@@ -189,12 +196,14 @@ class Translator:
             )
 
     def _call(self, piece: Called, key: str, streaming: Streaming, owner: str | None) -> Iterator[Step]:
-        if piece.id and streaming.calls.get(piece.index) != piece.id:
-            streaming.calls[piece.index] = piece.id
-            self._calls[piece.id] = piece.id
-            yield ToolCall(piece.arguments, piece.id, piece.name, key, owner)
-        elif piece.index in streaming.calls:
-            yield ToolCall(piece.arguments, streaming.calls[piece.index], subagent=owner)
+        begun = streaming.calls.get(piece.index)
+        if piece.id and (begun is None or begun.own != piece.id):
+            taken = [call.name for call in streaming.calls.values()]
+            begun = streaming.calls[piece.index] = Begun(piece.id, _free(piece.id, taken, "-"))
+            self._calls.setdefault(piece.id, []).append(begun.name)
+            yield ToolCall(piece.arguments, begun.name, piece.name, key, owner)
+        elif begun is not None:
+            yield ToolCall(piece.arguments, begun.name, subagent=owner)
 
     def _end_thought(self, streaming: Streaming) -> Iterator[Step]:
         if streaming.open_thought is not None:
@@ -208,17 +217,19 @@ class Translator:
         yield from self._end_thought(streaming)
         yield TextMessageEndEvent(message_id=key)
         for call in streaming.calls.values():
-            yield ToolCallEndEvent(tool_call_id=call)
+            yield ToolCallEndEvent(tool_call_id=call.name)
 
     def _result(self, namespace: Namespace, message: ToolMessage, metadata: dict[str, Any]) -> Iterator[Step]:
         key, call = str(message.id), message.tool_call_id
         if key in self._held or key in self._said or call not in self._calls:
             return
+        names = self._calls[call]  # the results of calls with one id come in the order of the calls
+        name = names.pop(0) if len(names) > 1 else names[0]
         lane = self._lane(namespace, metadata)
         yield from self._announced(lane)
         self._said.add(key)
         yield ToolCallResultEvent(
-            message_id=key, tool_call_id=self._calls[call], content=tool_content(message), subagent_run_id=lane.owner
+            message_id=key, tool_call_id=name, content=tool_content(message), subagent_run_id=lane.owner
         )
 
     # ---- nodes, and graphs within ---------------------------------------------------------------
@@ -235,7 +246,7 @@ class Translator:
             if tool is not None:
                 lane.tools[task["id"]] = tool
             if self._tells_steps:
-                name = lane.steps[task["id"]] = self._free(task["name"], lane.owner)
+                name = lane.steps[task["id"]] = _free(task["name"], self._open_steps(lane.owner), " ")
                 yield StepStartedEvent(step_name=name, subagent_run_id=lane.owner)
             return
         asked = [str(one["id"]) for one in task["interrupts"]]
@@ -285,14 +296,17 @@ class Translator:
         lane.is_announced = True
         yield SubagentStartedEvent(subagent_run_id=lane.owner, name=lane.name, parent_subagent_run_id=lane.parent.owner)
 
-    def _free(self, name: str, owner: str | None) -> str:
-        """The name of a step that no open one of its owner has: parallel tasks of one node are numbered."""
-        taken = {step for lane in self._lanes.values() if lane.owner == owner for step in lane.steps.values()}
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name} {number}"
-        return free
+    def _open_steps(self, owner: str | None) -> set[str]:
+        return {step for lane in self._lanes.values() if lane.owner == owner for step in lane.steps.values()}
+
+
+def _free(name: str, taken: Collection[str], between: str) -> str:
+    """A name that is not taken: itself, or numbered. Some providers give one id to several calls of a message."""
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}{between}{number}"
+    return free
 
 
 def _tool_of(given: Any) -> str | None:

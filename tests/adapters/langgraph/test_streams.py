@@ -508,3 +508,15 @@ async def test_the_author_configures_each_run():
         document["messages"] = [{"id": "u", "role": "user", "content": "hi"}]
         await served.run(document, **{"x-model": "m", "x-tenant": "t"})
     assert seen == [("m", "t", "t1")]
+
+
+async def test_one_id_for_two_calls_of_a_turn():
+    """Each has an id, arguments and a result of its own, though the provider gave them one."""
+    turn = [call("look", "", "c1", 0), more('{"what":"a"}', 0), call("look", "", "c1", 1), more('{"what":"b"}', 1)]
+    async with session(LangGraph(agent(Script(turn, ["done"], turn), [look]))) as client:
+        run = await client.say("hi")
+        made = client.messages[1]["toolCalls"]
+        assert [one["function"]["arguments"] for one in made] == ['{"what":"a"}', '{"what":"b"}']
+        assert [run.results[one["id"]] for one in made] == ["a is fine", "b is fine"]
+        run = await client.say("again")
+        assert (run.ending, len(run.results)) == (Ending.SUCCEEDED, 2)
