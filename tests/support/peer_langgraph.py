@@ -1,7 +1,7 @@
 """The same LangGraph graph behind our server and behind the best-known adapter, asked over HTTP in the same way.
 
-async with ours(graph) as thread:
-    answer = await thread.say("hello")
+    async with ours(graph) as thread:
+        answer = await thread.say("hello")
 """
 
 import logging

@@ -512,8 +512,11 @@ async def test_the_author_configures_each_run():
 
 async def test_one_id_for_two_calls_of_a_turn():
     """Each has an id, arguments and a result of its own, though the provider gave them one."""
-    turn = [call("look", "", "c1", 0), more('{"what":"a"}', 0), call("look", "", "c1", 1), more('{"what":"b"}', 1)]
-    async with session(LangGraph(agent(Script(turn, ["done"], turn), [look]))) as client:
+
+    def turn():
+        return [call("look", "", "c1", 0), more('{"what":"a"}', 0), call("look", "", "c1", 1), more('{"what":"b"}', 1)]
+
+    async with session(LangGraph(agent(Script(turn(), ["done"], turn()), [look]))) as client:
         run = await client.say("hi")
         made = client.messages[1]["toolCalls"]
         assert [one["function"]["arguments"] for one in made] == ['{"what":"a"}', '{"what":"b"}']

@@ -73,3 +73,21 @@ async def test_an_approved_id_comes_again(serve):
     assert (last.ended, bank.paid) == ("success", [1, 2])
     assert again.open.keys().isdisjoint(one)
     assert last.results == dict.fromkeys(again.open, "paid 2")
+
+
+@beside(
+    tried="A provider gives two calls of one turn the same id",
+    peer="One call with both arguments, begun twice: clients reject the stream",
+    ours="Each call has an id, arguments and a result of its own",
+    fails="item-opens-once",
+)
+async def test_one_id_twice_in_a_turn(serve):
+    """Pitfall 6 of every adapter."""
+    first = [call("say", "", "c1", 0), more('{"word":"a"}', 0)]
+    model = Script([*first, call("say", "", "c1", 1), more('{"word":"b"}', 1)])
+    async with serve(agent(model, [say])) as thread:
+        answer = await thread.say("go")
+    assert answer.breaches == []
+    assert list(answer.calls.values()) == ['{"word":"a"}', '{"word":"b"}']
+    assert list(answer.results.values()) == ["a", "b"]
+    assert answer.calls.keys() == answer.results.keys()
