@@ -2,6 +2,8 @@
 
     async with ours(graph) as thread:
         answer = await thread.say("hello")
+
+A thread holds what a client would hold, as that of `support.peer` does.
 """
 
 import logging
