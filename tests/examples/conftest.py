@@ -18,6 +18,14 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serve the example of a graph, its threads in a file of its own."""
+    place = tmp_path_factory.mktemp("graph")
+    with serving(place, "examples.langgraph_agent:graph", env={"TEA_SHOP": str(place / "tea-shop.db")}) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serve what `make demo` serves."""
     with serving(tmp_path_factory.mktemp("demo"), "adapters.demo:demo") as served:

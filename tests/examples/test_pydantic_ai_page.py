@@ -15,6 +15,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from support.agents import run_input
 from support.blocks import blocks
 from support.command import ROOT, serving
+from support.pages import dead_links, rows
 from support.server import serving as serving_adapters
 from support.session import Session, session
 
@@ -24,13 +25,6 @@ from conformance.consumer import Ending
 
 PAGE = "docs/pydantic-ai.md"
 TEXT = (ROOT / PAGE).read_text()
-
-
-def rows(heading):
-    """The rows of the tables under a heading, as their cells; without those that head them."""
-    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL)[1]
-    lines = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in cells] for cells in lines if not set(cells[0]) <= {"-"}]
 
 
 def codes_raised():
@@ -54,7 +48,7 @@ def test_every_argument_has_a_row_and_no_other():
 
 
 def test_every_kind_of_trust_has_a_row_with_its_default():
-    shown = {cells[0].strip("`"): cells[1] for cells in rows("What a client may do") if cells[0].startswith("`")}
+    shown = {cells[0].strip("`"): cells[1] for cells in rows(TEXT, "What a client may do") if cells[0].startswith("`")}
     defaults = {one.name: one.default for one in dataclasses.fields(Trust)}
     assert shown.keys() == defaults.keys()
     for name, default in defaults.items():
@@ -63,22 +57,18 @@ def test_every_kind_of_trust_has_a_row_with_its_default():
 
 
 def test_every_code_has_a_row_and_no_other():
-    shown = {cells[0].strip("`") for cells in rows("Errors") if len(cells) == 3 and cells[1] != "when"}
+    shown = {cells[0].strip("`") for cells in rows(TEXT, "Errors") if len(cells) == 3 and cells[1] != "when"}
     assert shown == codes_raised()
 
 
 def test_every_member_of_an_answer_has_a_row():
-    payloads = " ".join(cells[0] for cells in rows("Approvals and results from outside"))
+    payloads = " ".join(cells[0] for cells in rows(TEXT, "Approvals and results from outside"))
     for model in (Approval, Result):
         assert [name for name in model.model_json_schema()["properties"] if f'"{name}"' not in payloads] == []
 
 
 def test_its_links_lead_somewhere():
-    headings = {
-        re.sub(r"[^\w -]", "", line).lower().replace(" ", "-") for line in re.findall(r"^#+ (.+)$", TEXT, re.MULTILINE)
-    }
-    for page, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", TEXT):
-        assert (ROOT / "docs" / page).exists() if page else anchor in headings
+    assert dead_links(PAGE) == []
 
 
 # ---- its code runs ----------------------------------------------------------------------------------
