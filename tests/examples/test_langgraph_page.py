@@ -8,10 +8,15 @@ import re
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain.agents.structured_output import ToolStrategy
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.config import get_config
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
 from pydantic import BaseModel
 from support.agents import run_input
 from support.blocks import blocks
@@ -106,6 +111,92 @@ async def test_its_graphs_have_frontend_tools(block, execute):
     async with session(LangGraph(execute(block.text)["graph"]), tools=[PICK_TEA]) as client:
         (call,) = (await client.say("Let me pick.")).pending
         assert (await client.answer({call: "oolong"})).text == "pick_tea: oolong"
+
+
+# ---- what it says of interrupts is so ---------------------------------------------------------------
+
+
+class Day(BaseModel):
+    day: str
+
+
+class Consent(BaseModel):
+    approved: bool
+
+
+def asking(*values, **options):
+    """A graph whose node asks."""
+
+    async def node(state):
+        return {"messages": [AIMessage(str(interrupt(*values, **options)))]}
+
+    return graph_of(node, checkpointer=InMemorySaver())
+
+
+def reviewed(calls, **options):
+    """An agent whose calls are reviewed."""
+
+    @tool
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    model = Scripted(turns=[[("pay", {}, f"c{number}") for number in range(calls)]])
+    middleware = [HumanInTheLoopMiddleware({"pay": True}, **options)]
+    return create_agent(model, [pay], middleware=middleware, checkpointer=InMemorySaver())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("make", "reason", "payload", "said"),
+    [
+        (lambda: reviewed(1, interrupt_mode="per_call"), "tool_call", {"approved": True}, "paid"),
+        (lambda: reviewed(1, interrupt_mode="per_call"), "tool_call", {"type": "respond", "message": "5"}, "5"),
+        (lambda: reviewed(1), "tool_call", {"approved": True}, "paid"),
+        (lambda: reviewed(1), "tool_call", {"decisions": [{"type": "approve"}]}, "paid"),
+        (lambda: reviewed(2), "input_required", {"decisions": [{"type": "approve"}] * 2}, "paid"),
+        (lambda: asking("Which?"), "langgraph:interrupt", ["any", 1], "['any', 1]"),
+        (lambda: asking({"reason": "example:why"}), "example:why", 1, "1"),
+        (lambda: asking({"type": "why"}), "why", 1, "1"),
+        (lambda: asking({"toolCallId": "c1"}), "tool_call", 1, "1"),
+        (lambda: asking("Which?", response_schema=Day), "input_required", {"day": "Friday"}, "Friday"),
+        (lambda: asking("Well?", response_schema=Consent), "confirmation", {"approved": True}, "True"),
+    ],
+)
+async def test_what_a_graph_asks_has_the_reason_and_the_answer_of_its_row(make, reason, payload, said):
+    async with session(LangGraph(make())) as client:
+        (asked,) = (await client.say("go")).asked
+        run = await client.resume({asked["id"]: payload})
+    assert (asked["reason"], run.ending) == (reason, Ending.SUCCEEDED)
+    assert said in run.text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("payload", "said"), [({"approved": True}, '["go"]'), ({"approved": False}, "")])
+async def test_a_breakpoint_is_passed_or_what_is_next_is_given_up(payload, said):
+    graph = create_agent(Scripted(), checkpointer=InMemorySaver(), interrupt_before=["model"])
+    async with session(LangGraph(graph)) as client:
+        (asked,) = (await client.say("go")).asked
+        run = await client.resume({asked["id"]: payload})
+    assert (asked["reason"], run.ending, run.text) == ("confirmation", Ending.SUCCEEDED, said)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("options", "said"), [({}, "None"), ({"response_schema": Day}, "")])
+async def test_a_node_is_told_of_a_dismissal_if_its_schema_admits_it(options, said):
+    async with session(LangGraph(asking("Which?", **options))) as client:
+        (asked,) = (await client.say("go")).asked
+        run = await client.resume({asked["id"]: "cancelled"})
+        assert (run.ending, run.text) == (Ending.SUCCEEDED, said)
+        assert (await client.say("again")).asked != []
+
+
+@pytest.mark.anyio
+async def test_frontend_tools_need_a_checkpointer(execute):
+    graph = execute(FRONTEND[0].text)["graph"].copy(update={"checkpointer": None})
+    async with session(LangGraph(graph), tools=[PICK_TEA]) as client:
+        run = await client.say("Let me pick.")
+    assert run.error[0] == "no_checkpointer"
 
 
 # ---- what it says of clients and limits is so -------------------------------------------------------
