@@ -192,6 +192,16 @@ async def test_a_node_is_told_of_a_dismissal_if_its_schema_admits_it(options, sa
 
 
 @pytest.mark.anyio
+async def test_a_subagent_that_asks_goes_on_under_its_id():
+    inner = asking("Which?").copy(update={"checkpointer": None, "name": "helper"})
+    async with session(LangGraph(graph_of(inner, checkpointer=InMemorySaver())), version="1.0") as client:
+        first = await client.say("go")
+        second = await client.resume({first.asked[0]["id"]: "this"})
+    ids = [[event["subagentRunId"] for event in run.of("SUBAGENT_STARTED")] for run in (first, second)]
+    assert ids[0] == ids[1] != []
+
+
+@pytest.mark.anyio
 async def test_frontend_tools_need_a_checkpointer(execute):
     graph = execute(FRONTEND[0].text)["graph"].copy(update={"checkpointer": None})
     async with session(LangGraph(graph), tools=[PICK_TEA]) as client:
