@@ -38,7 +38,10 @@ MISTAKES = {
     "no object": (["good"], "'good' names no agent; write module:object, for example my_module:agent"),
     "no module": (["nowhere:agent"], "'nowhere:agent': there is no module 'nowhere' here or in the environment"),
     "no attribute": (["good:agnt"], "'good:agnt': good has no 'agnt'; it has Echo, Kind, agent, number"),
-    "another type": (["good:number"], "'good:number': int is no agent; name a pydantic_ai.Agent, or an object with"),
+    "another type": (
+        ["good:number"],
+        "'good:number': int is no agent; name a pydantic_ai.Agent, a compiled LangGraph graph, or an object with",
+    ),
     "a class": (["good:Echo"], "'good:Echo': Echo is a class; name an instance of it"),
     "a missing package": (
         ["needs:agent"],
