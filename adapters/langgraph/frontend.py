@@ -14,11 +14,11 @@ the application's tool message is what goes on with it. So the graph needs a che
 Source: events/tool-calls#frontend-tools
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ag_ui.core import RunAgentInput, Tool
+from ag_ui.core import RunAgentInput
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
@@ -28,7 +28,8 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.pregel import Pregel
 from langgraph.types import Interrupt, Send, interrupt
 
-from adapters.base import AdapterError, InputRefused
+from adapters.base import AdapterError
+from adapters.frontend import NO_ARGUMENTS, name_taken
 
 CONFIG_KEY = "agui"
 """Where a run's configuration has what the client sent: see `configured`."""
@@ -36,9 +37,6 @@ CONFIG_KEY = "agui"
 PAUSE = "agui.frontend_tool"
 """Marks what a paused call waits with: `{PAUSE: the tool's name, "call": its id, "message": the id of the assistant
 message that made it, "place": which of its calls it is}`; without the last two where the graph does not tell them."""
-
-NO_ARGUMENTS = {"type": "object", "properties": {}}
-TAKEN = "tool_name_taken"
 
 
 def configured(run_input: RunAgentInput, pending: Iterable[Interrupt] = ()) -> dict[str, Any]:
@@ -102,7 +100,7 @@ def frontend_tools(beside: Iterable[BaseTool | dict[str, Any] | Callable[..., An
     taken = {_name(tool) for tool in beside}
     for tool in own["tools"]:
         if tool["name"] in taken:
-            raise AdapterError(f"The run input's tool {tool['name']!r} has the name of a tool of the agent.", TAKEN)
+            raise name_taken(tool["name"])
     return [
         {
             "type": "function",
@@ -208,24 +206,6 @@ def tool_names(graph: Pregel[Any, Any, Any, Any]) -> set[str] | None:
     nodes = [node.bound for one in graphs if isinstance(one, Pregel) for node in one.nodes.values()]
     found = [node.tools_by_name.keys() for node in nodes if isinstance(node, ToolNode)]
     return {name for names in found for name in names} if found else None
-
-
-def refuse_taken_names(taken: Collection[str] | None, tools: Sequence[Tool] | None) -> None:
-    """Refuse a frontend tool that has the name of another one: a call could reach the wrong one.
-
-    Args:
-        taken: The names of the graph's own tools, as far as they are known.
-        tools: Those of the run input.
-
-    Raises:
-        InputRefused: With the name.
-    """
-    holders = dict.fromkeys(taken or (), "the agent")
-    for index, tool in enumerate(tools or ()):
-        if tool.name in holders:
-            found = f"{tool.name!r}, which {holders[tool.name]} has already"
-            raise InputRefused(("tools", index, "name"), "a name of its own", found, TAKEN)
-        holders[tool.name] = "another tool of the input"
 
 
 def __getattr__(name: str) -> Any:

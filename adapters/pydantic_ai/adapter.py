@@ -19,11 +19,12 @@ from pydantic_ai.run import AgentRun
 from pydantic_ai.usage import UsageLimits
 
 from adapters.base import AdapterError, Cancelled, Interrupted, Outcome, RunContext, Step, Success
+from adapters.frontend import refuse_taken_names
 from adapters.pydantic_ai.capabilities import capabilities_of
 from adapters.pydantic_ai.dependencies import Dependencies, DepsFactory, SharedState
 from adapters.pydantic_ai.failures import EXPLAINED, explained
 from adapters.pydantic_ai.files import UsableFiles
-from adapters.pydantic_ai.frontend import frontend_toolsets, refuse_taken_names
+from adapters.pydantic_ai.frontend import frontend_toolsets, tool_names
 from adapters.pydantic_ai.history import Trust, load_messages, refuse_private, user_content, with_context
 from adapters.pydantic_ai.resume import Resumption, resume
 from adapters.pydantic_ai.turn import Turn
@@ -91,7 +92,7 @@ class PydanticAI:
         Raises:
             InputRefused: A tool's name is taken, the state is none of the agent's, or a URL leads to a private address.
         """
-        refuse_taken_names(self._agent, run_input.tools)
+        refuse_taken_names(tool_names(self._agent), run_input.tools)
         self._dependencies.admit(run_input.state)
         refuse_private(run_input.messages, self._trust)
 

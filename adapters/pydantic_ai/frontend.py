@@ -1,6 +1,6 @@
 """The application's own tools, beside the agent's."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,8 @@ from pydantic_ai.toolsets import AbstractToolset, ExternalToolset, FunctionTools
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import from_json
 
-from adapters.base import AdapterError, InputRefused
-
-NO_ARGUMENTS = {"type": "object", "properties": {}}
-TAKEN = "tool_name_taken"
+from adapters.base import AdapterError
+from adapters.frontend import NO_ARGUMENTS, name_taken
 
 
 def frontend_toolsets(tools: Sequence[Tool] | None) -> list[AbstractToolset[Any]]:
@@ -54,24 +52,14 @@ class Frontend(ExternalToolset[Any]):
         return {name: replace(tool, args_validator=Anything()) for name, tool in tools.items()}
 
 
-def refuse_taken_names(agent: AbstractAgent[Any, Any], tools: Sequence[Tool] | None) -> None:
-    """Refuse a frontend tool that has the name of another one: a call could reach the wrong one.
+def tool_names(agent: AbstractAgent[Any, Any]) -> Iterator[str]:
+    """Give the names of an agent's tools.
 
-    Raises:
-        InputRefused: With the name. Names that only a connection tells, as those of an MCP server, are compared when
-            the run starts: `name_is_taken`.
+    Names that only a connection tells, as those of an MCP server, are compared when the run starts: `name_is_taken`.
     """
-    taken = {
-        name: "the agent"
-        for toolset in agent.toolsets
-        if isinstance(toolset, FunctionToolset)
-        for name in toolset.tools
-    }
-    for index, tool in enumerate(tools or ()):
-        if tool.name in taken:
-            found = f"{tool.name!r}, which {taken[tool.name]} has already"
-            raise InputRefused(("tools", index, "name"), "a name of its own", found, TAKEN)
-        taken[tool.name] = "another tool of the input"
+    for toolset in agent.toolsets:
+        if isinstance(toolset, FunctionToolset):
+            yield from toolset.tools
 
 
 def name_is_taken(error: Exception, tools: Sequence[Tool] | None) -> AdapterError | None:
@@ -79,5 +67,5 @@ def name_is_taken(error: Exception, tools: Sequence[Tool] | None) -> AdapterErro
     said = str(error)
     for tool in tools or ():
         if "conflict" in said and repr(tool.name) in said:
-            return AdapterError(f"The run input's tool {tool.name!r} has the name of a tool of the agent.", TAKEN)
+            return name_taken(tool.name)
     return None
