@@ -1,8 +1,6 @@
 """The page about LangGraph is true: its code runs, it names what there is, and its limits are the ones there are."""
 
-import ast
 import dataclasses
-import importlib
 import inspect
 import re
 
@@ -21,7 +19,7 @@ from pydantic import BaseModel
 from support.agents import run_input
 from support.blocks import blocks
 from support.command import ROOT
-from support.pages import dead_links, rows
+from support.pages import codes_raised, dead_links, rows
 from support.scripted import Scripted
 from support.server import serving as serving_adapters
 from support.session import session
@@ -35,20 +33,6 @@ from conformance.consumer import Ending
 PAGE = "docs/langgraph.md"
 TEXT = (ROOT / PAGE).read_text()
 SERVED, *FRONTEND = blocks(PAGE, "python")
-
-CODES = {"AdapterError": "agent_error", "ResumeRefused": "invalid_resume", "InputRefused": "invalid_input"}
-"""The code of an error that is raised without one."""
-
-
-def codes_raised(*kinds):
-    """The codes with which the adapter's modules raise errors of some kinds."""
-    for path in (ROOT / "adapters" / "langgraph").glob("*.py"):
-        module = importlib.import_module(f"adapters.langgraph.{path.stem}")
-        for node in ast.walk(ast.parse(path.read_text())):
-            kind = getattr(getattr(node, "func", None), "id", None)
-            if kind in kinds:
-                given = node.args[3 if kind == "InputRefused" else 1 :]
-                yield eval(ast.unparse(given[0]), vars(module)) if given else CODES[kind]
 
 
 # ---- it names what there is -------------------------------------------------------------------------
@@ -77,8 +61,8 @@ def test_every_code_has_a_row_and_no_other():
     table = [cells for cells in rows(TEXT, "Errors") if cells[1] != "when"]
     refused = {cells[0].removeprefix("422 ").strip("`") for cells in table if len(cells) == 2}
     failed = {cells[0].strip("`") for cells in table if len(cells) == 3}
-    assert refused == set(codes_raised("InputRefused"))
-    assert failed == {*codes_raised("AdapterError", "ResumeRefused"), "internal_error"}
+    assert refused == codes_raised("langgraph", "InputRefused")
+    assert failed == {*codes_raised("langgraph", "AdapterError", "ResumeRefused"), "internal_error"}
 
 
 def test_its_links_lead_somewhere():

@@ -1,6 +1,5 @@
 """The page about PydanticAI is true: its code runs, it names what there is, and its limits are the ones there are."""
 
-import ast
 import dataclasses
 import inspect
 import re
@@ -15,7 +14,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from support.agents import run_input
 from support.blocks import blocks
 from support.command import ROOT, serving
-from support.pages import dead_links, rows
+from support.pages import codes_raised, dead_links, rows
 from support.server import serving as serving_adapters
 from support.session import Session, session
 
@@ -25,17 +24,6 @@ from conformance.consumer import Ending
 
 PAGE = "docs/pydantic-ai.md"
 TEXT = (ROOT / PAGE).read_text()
-
-
-def codes_raised():
-    """The codes that the adapter's modules write down, and the server's for what they do not explain."""
-    found = {"internal_error"}
-    for module in (ROOT / "adapters" / "pydantic_ai").glob("*.py"):
-        for node in ast.walk(ast.parse(module.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("AdapterError", "ResumeRefused"):
-                code = node.args[1] if len(node.args) > 1 else ast.Constant("invalid_resume")
-                found.add(code.value if isinstance(code, ast.Constant) else "tool_name_taken")
-    return found
 
 
 # ---- it names what there is -------------------------------------------------------------------------
@@ -58,7 +46,7 @@ def test_every_kind_of_trust_has_a_row_with_its_default():
 
 def test_every_code_has_a_row_and_no_other():
     shown = {cells[0].strip("`") for cells in rows(TEXT, "Errors") if len(cells) == 3 and cells[1] != "when"}
-    assert shown == codes_raised()
+    assert shown == {*codes_raised("pydantic_ai", "AdapterError", "ResumeRefused"), "internal_error"}
 
 
 def test_every_member_of_an_answer_has_a_row():
