@@ -432,8 +432,8 @@ async def sqlite(folder):
 
 
 @asynccontextmanager
-async def postgres(folder):
-    with database(folder / "postgres") as url:
+async def postgres(_):
+    with database() as url:
         async with AsyncPostgresSaver.from_conn_string(url) as saver:
             await saver.setup()
             yield saver
