@@ -5,10 +5,8 @@ from support.readers import heard, node, play_for_both, read, read_last, streams
 
 __all__ = ["heard", "node", "read", "streams"]
 
-FLATTENED = {
-    "test_files_of_tools_are_parts": "the files in a result: the older client gets the text of its parts",
-}
-"""What a test looks at that an older client is not given."""
+FLATTENED = ("test_files_of_tools_are_parts",)
+"""It looks at the files in a result: an older client gets the text of its parts."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
